@@ -1,0 +1,156 @@
+package pasar
+
+import "time"
+
+// Names of the files in an attempt's directory, which has one format everywhere: here, on a fleet
+// machine, under Slurm.
+const (
+	SpecFile   = "spec"         // AttemptSpec as JSON, 0600
+	ClaimFile  = "claim"        // Holding as JSON; the supervisor holds a flock on it for life
+	OutputFile = "output.log"   // raw bytes, addressed by absolute offset for ever
+	EventsFile = "events.jsonl" // what the job reports; its path is PASAR_EVENTS
+	ExitFile   = "exit.json"    // ExitRecord; written by temporary, sync, rename, directory sync
+	SupLogFile = "supervisor.log"
+)
+
+// An AttemptSpec is all that a supervisor needs to run one attempt.
+type AttemptSpec struct {
+	Key          AttemptKey   `json:"key"`
+	Nonce        string       `json:"nonce"` // random; names the attempt's processes
+	Argv         []Arg        `json:"argv"`
+	Cwd          Arg          `json:"cwd"`
+	Surroundings Surroundings `json:"surroundings"` // Env is final: nothing is added after this
+	Cols         int          `json:"cols"`
+	Rows         int          `json:"rows"`
+	Grace        Duration     `json:"grace"`
+	LogMax       Bytes        `json:"log_max,omitempty"` // 0: no bound
+}
+
+// A Holding is what a supervisor writes into its claim file before it forks. A claim without one
+// has launched nothing.
+type Holding struct {
+	Key       AttemptKey `json:"key"`
+	Nonce     string     `json:"nonce"`
+	Boot      string     `json:"boot"`       // boot id of the machine
+	Pid       int        `json:"pid"`        // of the supervisor
+	StartTime uint64     `json:"start_time"` // of that process, in clock ticks since boot (proc(5), stat field 22)
+	Socket    string     `json:"socket"`
+	MinProto  int        `json:"min_proto"`
+	MaxProto  int        `json:"max_proto"`
+}
+
+// An Exit is how a main process ended: by a code or by a signal.
+type Exit struct {
+	Code   int  `json:"code"`
+	Signal int  `json:"signal,omitempty"` // 0: it exited by itself, with Code
+	Core   bool `json:"core,omitempty"`
+}
+
+// Shell is the status a shell would report: the code, or 128 + signal.
+func (e Exit) Shell() int {
+	if e.Signal != 0 {
+		return 128 + e.Signal
+	}
+	return e.Code
+}
+
+// A StopWhy says who or what asked an attempt to stop.
+type StopWhy string
+
+// Why an attempt is asked to stop.
+const (
+	StopCancel  StopWhy = "cancel"
+	StopPreempt StopWhy = "preempt"
+	StopPause   StopWhy = "pause"
+	StopLimit   StopWhy = "time_limit"
+)
+
+// A Stop asks an attempt to end. Repeating one with the same ID resumes the sequence and never
+// sends a second SIGTERM; a later one with Now set cuts the grace short.
+type Stop struct {
+	ID    string   `json:"id"`
+	Why   StopWhy  `json:"why"`
+	By    string   `json:"by,omitempty"`
+	Grace Duration `json:"grace"`
+	Now   bool     `json:"now,omitempty"` // skip the grace: SIGKILL at once
+}
+
+// A StopStep is how far a stop sequence got.
+type StopStep string
+
+// The steps of a stop.
+const (
+	StepNone StopStep = ""
+	StepTerm StopStep = "term" // SIGTERM was sent
+	StepKill StopStep = "kill" // SIGKILL was sent
+)
+
+// An ExitRecord is the supervisor's last word on an attempt: what happened, never why.
+type ExitRecord struct {
+	Schema      int        `json:"schema"`
+	Key         AttemptKey `json:"key"`
+	Nonce       string     `json:"nonce"`
+	LaunchError string     `json:"launch_error,omitempty"` // it never ran; then Errno says which system error
+	LaunchStep  string     `json:"launch_step,omitempty"`  // chdir, exec, pty, fork, …
+	Errno       int        `json:"errno,omitempty"`
+	Exit        Exit       `json:"exit"`
+	Pid         int        `json:"pid,omitempty"`
+	StartedAt   time.Time  `json:"started_at"`
+	ExitedAt    time.Time  `json:"exited_at"` // main process reaped and nothing of the job left
+	EndedAt     time.Time  `json:"ended_at"`
+	RunTime     Duration   `json:"run_time"` // by the boot-time clock, from fork to ExitedAt
+	Output      int64      `json:"output"`   // final offset: bytes the job wrote
+	Dropped     int64      `json:"dropped,omitempty"`
+	TailForced  bool       `json:"tail_forced,omitempty"` // something held the terminal past the drain
+	Leftovers   int        `json:"leftovers,omitempty"`   // processes that outlived the main one and were stopped
+	Stop        *Stop      `json:"stop,omitempty"`
+	StopStep    StopStep   `json:"stop_step,omitempty"`
+	PeakHost    Bytes      `json:"peak_host,omitempty"` // largest resident set of one process (ru_maxrss)
+	UserTime    Duration   `json:"user_time,omitempty"`
+	SystemTime  Duration   `json:"system_time,omitempty"`
+	Checkpoint  *Event     `json:"checkpoint,omitempty"` // the last one reported
+	BadEvents   int        `json:"bad_events,omitempty"`
+	Tail        []string   `json:"tail,omitempty"` // last lines as rendered text, at most TailLines
+}
+
+// TailLines and TailBytes bound the rendered output kept in an exit record.
+const (
+	TailLines = 40
+	TailBytes = 64 << 10
+)
+
+// An EventKind is what a job reports.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventCheckpoint EventKind = "checkpoint"
+	EventResumed    EventKind = "resumed"
+	EventProgress   EventKind = "progress"
+	EventNote       EventKind = "note"
+)
+
+// An Event is one line a job reported, stamped with the time it was read.
+type Event struct {
+	Kind       EventKind          `json:"event"`
+	At         time.Time          `json:"at"`
+	Step       *float64           `json:"step,omitempty"`
+	TotalSteps *float64           `json:"total_steps,omitempty"`
+	Path       string             `json:"path,omitempty"`
+	Text       string             `json:"text,omitempty"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+}
+
+// A Grant is what an attempt was given.
+type Grant struct {
+	Machine string    `json:"machine"`
+	GPUs    []GPURef  `json:"gpus,omitempty"`
+	Claim   Claim     `json:"claim"`
+	At      time.Time `json:"at"`
+}
+
+// A GPURef names one GPU of a machine.
+type GPURef struct {
+	Index int    `json:"index"`
+	UUID  string `json:"uuid"`
+}

@@ -1,0 +1,22 @@
+// Package autopsy says why an attempt ended: evidence in, verdict out, purely. Its rules are data.
+package autopsy
+
+import "pasar"
+
+// Evidence is all that is known of an attempt's end.
+type Evidence struct {
+	Exit        *pasar.Exit // nil: it was never seen to end
+	LaunchError string      // it never ran
+	LaunchStep  string      // chdir, exec, pty, fork, claim, …
+	Errno       int
+	Stop        *pasar.Stop // who asked it to stop
+	StopStep    pasar.StopStep
+	Lost        string         // why its end is unknown, in words; set only when it is
+	Argv0       string         // the program as asked for
+	Cwd         string         // the working directory as asked for
+	Grace       pasar.Duration // between the request to stop and SIGKILL
+	RunTime     pasar.Duration
+	PeakHost    pasar.Bytes
+	Tail        []string // last lines as rendered text
+	Output      int64    // bytes written
+}

@@ -1,0 +1,280 @@
+package pasar
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A Fact is something that happened, as the daemon journals it. State is a fold over facts and
+// nothing else, so a fact carries every value that applying it needs.
+type Fact interface{ Kind() FactKind }
+
+// A FactKind names a type of fact. Kinds are on disk for good: never renamed, never reused.
+type FactKind string
+
+// A Record is a fact with its place in the journal and its time by two clocks.
+type Record struct {
+	Seq  int64     // from 1, without gaps
+	At   time.Time // wall clock
+	Mono Duration  // CLOCK_BOOTTIME, so that durations hold over clock jumps and suspends
+	Boot string    // boot id that Mono belongs to
+	Fact Fact
+}
+
+// DaemonStarted opens each life of the daemon.
+type DaemonStarted struct {
+	Pid     int    `json:"pid"`
+	Version string `json:"version"`
+}
+
+// Submitted is a new job. Its surroundings are stored beside the journal, not in it.
+type Submitted struct {
+	Job  JobID `json:"job"`
+	Spec Spec  `json:"spec"`
+}
+
+// BidChanged is a new bid for a job.
+type BidChanged struct {
+	Job JobID  `json:"job"`
+	Bid Bid    `json:"bid"`
+	By  string `json:"by,omitempty"`
+}
+
+// Held takes a waiting job out of the running until Released.
+type Held struct {
+	Job JobID  `json:"job"`
+	By  string `json:"by,omitempty"`
+}
+
+// Released ends a hold.
+type Released struct {
+	Job JobID  `json:"job"`
+	By  string `json:"by,omitempty"`
+}
+
+// CancelledWaiting ends a job that had no attempt under way.
+type CancelledWaiting struct {
+	Job     JobID   `json:"job"`
+	By      string  `json:"by,omitempty"`
+	Verdict Verdict `json:"verdict"`
+}
+
+// StopAsked is the decision to stop the current attempt.
+type StopAsked struct {
+	Job     JobID `json:"job"`
+	Attempt int   `json:"attempt"`
+	Stop    Stop  `json:"stop"`
+}
+
+// Launched is the decision to start an attempt: journaled before the target is asked.
+type Launched struct {
+	Job     JobID  `json:"job"`
+	Attempt int    `json:"attempt"`
+	Nonce   string `json:"nonce"`
+	Grant   Grant  `json:"grant"`
+}
+
+// Started means that the attempt's process exists.
+type Started struct {
+	Job     JobID     `json:"job"`
+	Attempt int       `json:"attempt"`
+	Pid     int       `json:"pid"`
+	At      time.Time `json:"at"`
+}
+
+// Exited means that the main process was reaped and nothing of the job is left: the claim is free.
+type Exited struct {
+	Job     JobID `json:"job"`
+	Attempt int   `json:"attempt"`
+	Exit    Exit  `json:"exit"`
+}
+
+// Ended is the end of an attempt, with its whole record on disk. Only now are waiters answered.
+type Ended struct {
+	Job     JobID      `json:"job"`
+	Attempt int        `json:"attempt"`
+	Exit    ExitRecord `json:"exit"`
+	Verdict Verdict    `json:"verdict"`
+}
+
+// Lost is the end of an attempt whose end nobody saw.
+type Lost struct {
+	Job     JobID   `json:"job"`
+	Attempt int     `json:"attempt"`
+	Verdict Verdict `json:"verdict"`
+}
+
+// Restarted requeues a finished job under the same id with a new queue time. The job has left
+// memory, so the fact brings all of it back.
+type Restarted struct {
+	Job      JobID           `json:"job"`
+	Spec     Spec            `json:"spec"`
+	By       string          `json:"by,omitempty"`
+	Attempts []AttemptRecord `json:"attempts"`
+	Git      *Git            `json:"git,omitempty"`
+	Created  time.Time       `json:"created"`
+}
+
+// Reported is an event that a record needs: a checkpoint or a resume. Progress is not a fact.
+type Reported struct {
+	Job     JobID `json:"job"`
+	Attempt int   `json:"attempt"`
+	Event   Event `json:"event"`
+}
+
+// GitRead is what git said of the working directory, read after the submit was answered.
+type GitRead struct {
+	Job JobID `json:"job"`
+	Git Git   `json:"git"`
+}
+
+// Answered remembers what a mutating request was answered, so that a repeat gets the same.
+type Answered struct {
+	Request string  `json:"request"`
+	Verb    string  `json:"verb"`
+	Jobs    []JobID `json:"jobs,omitempty"`
+}
+
+// MachineSeen is what a machine has to give, whenever that changes.
+type MachineSeen struct {
+	Inventory Inventory `json:"inventory"`
+}
+
+// Incident is something about the machine that people should see.
+type Incident struct {
+	Machine string `json:"machine"`
+	What    string `json:"what"`
+	Detail  string `json:"detail"`
+}
+
+// Git is the state of the code at submit.
+type Git struct {
+	Commit string `json:"commit"`
+	Dirty  bool   `json:"dirty"`
+}
+
+// An AttemptRecord is the history of one attempt.
+type AttemptRecord struct {
+	Attempt    int         `json:"attempt"`
+	Nonce      string      `json:"nonce"`
+	Grant      Grant       `json:"grant"`
+	LaunchedAt time.Time   `json:"launched_at"`
+	StartedAt  time.Time   `json:"started_at,omitzero"`
+	EndedAt    time.Time   `json:"ended_at,omitzero"`
+	RunTime    Duration    `json:"run_time,omitempty"`
+	Pid        int         `json:"pid,omitempty"`
+	Stop       *Stop       `json:"stop,omitempty"`
+	Exit       *ExitRecord `json:"exit,omitempty"`
+	Verdict    *Verdict    `json:"verdict,omitempty"`
+	Checkpoint *Event      `json:"checkpoint,omitempty"`
+	Resumed    *Event      `json:"resumed,omitempty"`
+}
+
+// Kinds of fact.
+const (
+	KindDaemonStarted    FactKind = "daemon_started"
+	KindSubmitted        FactKind = "submitted"
+	KindBidChanged       FactKind = "bid_changed"
+	KindHeld             FactKind = "held"
+	KindReleased         FactKind = "released"
+	KindCancelledWaiting FactKind = "cancelled_waiting"
+	KindStopAsked        FactKind = "stop_asked"
+	KindLaunched         FactKind = "launched"
+	KindStarted          FactKind = "started"
+	KindExited           FactKind = "exited"
+	KindEnded            FactKind = "ended"
+	KindLost             FactKind = "lost"
+	KindRestarted        FactKind = "restarted"
+	KindReported         FactKind = "reported"
+	KindGitRead          FactKind = "git_read"
+	KindAnswered         FactKind = "answered"
+	KindMachineSeen      FactKind = "machine_seen"
+	KindIncident         FactKind = "incident"
+)
+
+// Kind implements Fact.
+func (DaemonStarted) Kind() FactKind    { return KindDaemonStarted }
+func (Submitted) Kind() FactKind        { return KindSubmitted }
+func (BidChanged) Kind() FactKind       { return KindBidChanged }
+func (Held) Kind() FactKind             { return KindHeld }
+func (Released) Kind() FactKind         { return KindReleased }
+func (CancelledWaiting) Kind() FactKind { return KindCancelledWaiting }
+func (StopAsked) Kind() FactKind        { return KindStopAsked }
+func (Launched) Kind() FactKind         { return KindLaunched }
+func (Started) Kind() FactKind          { return KindStarted }
+func (Exited) Kind() FactKind           { return KindExited }
+func (Ended) Kind() FactKind            { return KindEnded }
+func (Lost) Kind() FactKind             { return KindLost }
+func (Restarted) Kind() FactKind        { return KindRestarted }
+func (Reported) Kind() FactKind         { return KindReported }
+func (GitRead) Kind() FactKind          { return KindGitRead }
+func (Answered) Kind() FactKind         { return KindAnswered }
+func (MachineSeen) Kind() FactKind      { return KindMachineSeen }
+func (Incident) Kind() FactKind         { return KindIncident }
+
+// decoders has one entry per kind; a test holds that none is missing.
+var decoders = map[FactKind]func([]byte) (Fact, error){
+	KindDaemonStarted:    decode[DaemonStarted],
+	KindSubmitted:        decode[Submitted],
+	KindBidChanged:       decode[BidChanged],
+	KindHeld:             decode[Held],
+	KindReleased:         decode[Released],
+	KindCancelledWaiting: decode[CancelledWaiting],
+	KindStopAsked:        decode[StopAsked],
+	KindLaunched:         decode[Launched],
+	KindStarted:          decode[Started],
+	KindExited:           decode[Exited],
+	KindEnded:            decode[Ended],
+	KindLost:             decode[Lost],
+	KindRestarted:        decode[Restarted],
+	KindReported:         decode[Reported],
+	KindGitRead:          decode[GitRead],
+	KindAnswered:         decode[Answered],
+	KindMachineSeen:      decode[MachineSeen],
+	KindIncident:         decode[Incident],
+}
+
+func decode[F Fact](b []byte) (Fact, error) {
+	var f F
+	err := json.Unmarshal(b, &f)
+	return f, err
+}
+
+// recordHead is what every encoded record starts with. The fact's own keys stand in "fact".
+type recordHead struct {
+	Seq  int64           `json:"seq"`
+	Kind FactKind        `json:"kind"`
+	At   time.Time       `json:"at"`
+	Mono Duration        `json:"mono"`
+	Boot string          `json:"boot"`
+	Fact json.RawMessage `json:"fact"`
+}
+
+// MarshalJSON encodes a record as one object with seq, kind, at, mono, boot and fact.
+func (r Record) MarshalJSON() ([]byte, error) {
+	body, err := json.Marshal(r.Fact)
+	if err != nil {
+		return nil, fmt.Errorf("encode fact %s: %w", r.Fact.Kind(), err)
+	}
+	return json.Marshal(recordHead{r.Seq, r.Fact.Kind(), r.At.UTC(), r.Mono, r.Boot, body})
+}
+
+// UnmarshalJSON decodes a record. An unknown kind is an error: a daemon that doesn't understand a
+// fact must not pretend to know the state.
+func (r *Record) UnmarshalJSON(b []byte) error {
+	var h recordHead
+	if err := json.Unmarshal(b, &h); err != nil {
+		return fmt.Errorf("decode record: %w", err)
+	}
+	dec, ok := decoders[h.Kind]
+	if !ok {
+		return fmt.Errorf("decode record %d: unknown kind of fact %q", h.Seq, Clean(string(h.Kind)))
+	}
+	f, err := dec(h.Fact)
+	if err != nil {
+		return fmt.Errorf("decode record %d (%s): %w", h.Seq, h.Kind, err)
+	}
+	*r = Record{h.Seq, h.At, h.Mono, h.Boot, f}
+	return nil
+}

@@ -1,0 +1,173 @@
+package ipc
+
+import (
+	"pasar"
+)
+
+// The supervisor's protocol: frames of four bytes of length (at most MaxAttachFrame) and one msgpack
+// array [type, body]; the body is a struct written as an array, to which fields are only added at
+// the end. Type numbers are frozen; unknown types are ignored.
+//
+// Three kinds of peer talk to a supervisor, named by Mode in HELLO:
+//
+//   - "watch" and "type": a terminal or a follower. After WELCOME come OUT frames from the offset
+//     asked for, without a gap, then EXIT once every byte has been sent.
+//   - "control": the daemon. After WELCOME come STATUS frames at once and whenever something
+//     changes: running, exited, ended; and EVENT frames. It sends STOP, and DONE once it has
+//     journaled the end, so that the supervisor may leave.
+//
+// A supervisor kept warm has one control connection from birth, on descriptor ControlFD; it starts
+// with LAUNCH (no HELLO), and is answered by STATUS. When that connection closes before a claim is
+// held, the supervisor exits.
+const (
+	MinAttachVersion = 1
+	MaxAttachVersion = 1
+	MaxAttachFrame   = 64 << 10
+	ControlFD        = 3
+)
+
+// Frame types of the supervisor's protocol.
+const (
+	AttachHello   = 1
+	AttachIn      = 2
+	AttachResize  = 3
+	AttachTake    = 4
+	AttachRelease = 5
+	AttachAck     = 6
+	AttachDetach  = 7
+	AttachStop    = 8
+	AttachLaunch  = 9
+	AttachDone    = 10
+
+	AttachWelcome = 64
+	AttachSnap    = 65
+	AttachOut     = 66
+	AttachSkip    = 67
+	AttachSize    = 68
+	AttachHolder  = 69
+	AttachNote    = 70
+	AttachExit    = 71
+	AttachPing    = 72
+	AttachRefused = 73
+	AttachStatus  = 74
+	AttachEvent   = 75
+)
+
+// An AttachMode says what a peer wants of a supervisor.
+type AttachMode string
+
+// Modes of attaching.
+const (
+	ModeWatch   AttachMode = "watch"
+	ModeType    AttachMode = "type"
+	ModeControl AttachMode = "control"
+)
+
+// Hello opens a connection to a supervisor.
+type Hello struct {
+	Min, Max   int
+	Mode       AttachMode
+	Cols, Rows int    // 0: not a terminal
+	Offset     int64  // output from here on; -1: only what is new; -n-1: from n bytes before the end
+	Nonce      string // if given, the supervisor must hold this attempt, else it refuses
+	Take       bool   // take the keyboard from its holder
+}
+
+// Welcome answers Hello.
+type Welcome struct {
+	Version    int
+	Key        string // "42.1"
+	State      AttemptState
+	Offset     int64 // where OUT will start
+	Cols, Rows int
+	Holder     bool // this client holds the keyboard
+}
+
+// In is typing.
+type In struct {
+	Data []byte
+}
+
+// Out is output: the bytes at an absolute offset.
+type Out struct {
+	Offset int64
+	Data   []byte
+}
+
+// Skip says that output in [From, To) is not to be had (a gap in the log).
+type Skip struct {
+	From, To int64
+}
+
+// Size is a terminal size; Resize asks for it.
+type Size struct {
+	Cols, Rows int
+}
+
+// Note is a line for the person attached.
+type Note struct {
+	Text string
+}
+
+// HolderNote tells a client whether it holds the keyboard, and who does.
+type HolderNote struct {
+	You bool
+	Who string
+}
+
+// Launch hands a warm supervisor its attempt: the directory holds the spec.
+type Launch struct {
+	Dir string
+}
+
+// StopFrame is a pasar.Stop on the wire.
+type StopFrame struct {
+	Stop pasar.Stop
+}
+
+// An AttemptState is what a supervisor says of its attempt.
+type AttemptState string
+
+// States of an attempt, in order.
+const (
+	AttemptWarm    AttemptState = "warm"    // no attempt yet
+	AttemptClaimed AttemptState = "claimed" // claim held, not yet forked
+	AttemptRunning AttemptState = "running"
+	AttemptExited  AttemptState = "exited" // reaped, nothing of the job left: the claim is free
+	AttemptEnded   AttemptState = "ended"  // exit record synced
+	AttemptTaken   AttemptState = "taken"  // answer to LAUNCH: another supervisor has the claim, or had it
+	AttemptFailed  AttemptState = "failed" // answer to LAUNCH: the claim could not be taken; Error says why
+)
+
+// Status is where an attempt is. Exit is set from exited on, Record (JSON of pasar.ExitRecord) from
+// ended on.
+type Status struct {
+	State     AttemptState
+	Key       string
+	Pid       int   // of the job's main process
+	StartedAt int64 // Unix nanoseconds
+	Exit      *pasar.Exit
+	Record    []byte
+	Error     string
+	Socket    string
+	SupPid    int
+}
+
+// EventFrame is an event the job reported, as JSON of pasar.Event, with its number from 1.
+type EventFrame struct {
+	Number int
+	Event  []byte
+}
+
+// ExitFrame ends a watcher's stream: all output up to Offset has been sent.
+type ExitFrame struct {
+	Exit   pasar.Exit
+	Offset int64
+	Error  string // launch error
+}
+
+// RefusedFrame says why a connection or a request is refused.
+type RefusedFrame struct {
+	Code    Code
+	Message string
+}

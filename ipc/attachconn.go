@@ -1,0 +1,129 @@
+package ipc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// An AttachConn carries frames of the supervisor's protocol. Send may be called from several
+// goroutines, Recv from one.
+type AttachConn struct {
+	conn net.Conn
+	r    *bufio.Reader
+
+	mu  sync.Mutex // guards buf and the order of writes
+	buf []byte
+}
+
+// NewAttachConn wraps a connection.
+func NewAttachConn(c net.Conn) *AttachConn {
+	return &AttachConn{conn: c, r: bufio.NewReaderSize(c, 4<<10)}
+}
+
+// Send writes one frame [typ, body]. It blocks for at most WriteTimeout.
+func (c *AttachConn) Send(typ int, body any) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, err := AppendFrame(c.buf[:0], MaxAttachFrame, typ, body)
+	c.buf = b
+	if err != nil {
+		return err
+	}
+	if err := c.conn.SetWriteDeadline(time.Now().Add(WriteTimeout)); err != nil {
+		return fmt.Errorf("send frame: %w", err)
+	}
+	if _, err := c.conn.Write(b); err != nil {
+		return fmt.Errorf("send frame: %w", err)
+	}
+	return nil
+}
+
+// Recv reads one frame and returns its type and its body, still encoded, for DecodeBody.
+func (c *AttachConn) Recv() (typ int, body []byte, err error) {
+	b, err := ReadFrame(c.r, MaxAttachFrame)
+	if err != nil {
+		return 0, nil, err
+	}
+	var raw msgpack.RawMessage
+	typ = -1
+	if err := Unpack(b, &typ, &raw); err != nil {
+		return 0, nil, err
+	}
+	if typ < 0 {
+		return 0, nil, fmt.Errorf("%w: no type", ErrMalformed)
+	}
+	return typ, raw, nil
+}
+
+// DecodeBody decodes a body that Recv returned; it has been scanned with its frame.
+func DecodeBody(body []byte, v any) error {
+	if len(body) == 0 {
+		return fmt.Errorf("%w: no body", ErrMalformed)
+	}
+	if err := msgpack.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("%w: %v", ErrMalformed, err)
+	}
+	return nil
+}
+
+// SetReadDeadline bounds the next Recv.
+func (c *AttachConn) SetReadDeadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
+
+// Close closes the connection.
+func (c *AttachConn) Close() error { return c.conn.Close() }
+
+// DialAttach connects to a supervisor's socket, says hello and returns the connection with its
+// welcome. It takes a second at most.
+func DialAttach(socket string, hello Hello) (*AttachConn, Welcome, error) {
+	nc, err := DialUnix(socket, time.Second)
+	if err != nil {
+		return nil, Welcome{}, err
+	}
+	c := NewAttachConn(nc)
+	w, err := greetAttach(c, hello)
+	if err != nil {
+		_ = c.Close()
+		return nil, Welcome{}, err
+	}
+	return c, w, nil
+}
+
+func greetAttach(c *AttachConn, hello Hello) (Welcome, error) {
+	hello.Min, hello.Max = MinAttachVersion, MaxAttachVersion
+	if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
+	}
+	if err := c.Send(AttachHello, &hello); err != nil {
+		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
+	}
+	typ, body, err := c.Recv()
+	if err != nil {
+		var ne net.Error
+		if errors.As(err, &ne) && ne.Timeout() {
+			return Welcome{}, &Error{Code: CodeVersion, Message: "the supervisor did not answer within a second",
+				Hint: "the job is unharmed; it may have been started by an older pasar"}
+		}
+		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
+	}
+	switch typ {
+	case AttachWelcome:
+		var w Welcome
+		if err := DecodeBody(body, &w); err != nil {
+			return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
+		}
+		return w, c.SetReadDeadline(time.Time{})
+	case AttachRefused:
+		var r RefusedFrame
+		if err := DecodeBody(body, &r); err != nil {
+			return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
+		}
+		return Welcome{}, &Error{Code: r.Code, Message: r.Message}
+	}
+	return Welcome{}, fmt.Errorf("greet supervisor: %w: frame type %d", ErrMalformed, typ)
+}

@@ -1,0 +1,200 @@
+package ipc
+
+import (
+	"time"
+
+	"pasar"
+)
+
+// A Verb names a request.
+type Verb string
+
+// Verbs. They are on the wire: never renamed, never reused.
+const (
+	VerbSubmit   Verb = "submit"
+	VerbList     Verb = "list"
+	VerbShow     Verb = "show"
+	VerbLogs     Verb = "logs"
+	VerbWait     Verb = "wait"
+	VerbCancel   Verb = "cancel"
+	VerbBid      Verb = "bid"
+	VerbRestart  Verb = "restart"
+	VerbHold     Verb = "hold"
+	VerbRelease  Verb = "release"
+	VerbStatus   Verb = "status"
+	VerbFacts    Verb = "facts"
+	VerbAttach   Verb = "attach"
+	VerbReload   Verb = "reload"
+	VerbShutdown Verb = "shutdown"
+)
+
+// A Request describes one verb: the table below is the only list of what a client can ask.
+type Request struct {
+	Verb     Verb
+	Mutating bool   // carries a request id; a repeat gets the first answer
+	Stream   bool   // answers with chunks before the answer
+	Who      string // who may make it: "owner" is the user the daemon runs as
+	Does     string
+}
+
+// Requests is every request there is.
+var Requests = []Request{
+	{VerbSubmit, true, false, "owner", "queue a job, or find the one with the same key"},
+	{VerbList, false, true, "owner", "jobs as JSON, one object a line"},
+	{VerbShow, false, false, "owner", "one job as JSON"},
+	{VerbLogs, false, true, "owner", "an attempt's output from an offset, raw"},
+	{VerbWait, false, true, "owner", "one job view a line as each of the jobs ends"},
+	{VerbCancel, true, false, "owner", "stop jobs and don't requeue them"},
+	{VerbBid, true, false, "owner", "change a job's bid"},
+	{VerbRestart, true, false, "owner", "requeue a finished job under its id"},
+	{VerbHold, true, false, "owner", "keep waiting jobs from starting"},
+	{VerbRelease, true, false, "owner", "end a hold"},
+	{VerbStatus, false, false, "owner", "the pool and the queue in a few numbers, as JSON"},
+	{VerbFacts, false, true, "owner", "facts as JSON, one object a line"},
+	{VerbAttach, false, false, "owner", "where an attempt's supervisor listens"},
+	{VerbReload, false, false, "owner", "read the configuration again"},
+	{VerbShutdown, false, false, "owner", "end the daemon; jobs go on"},
+}
+
+// SubmitRequest queues one job. The daemon sets Spec.Submitter, Spec.UID and Claim.Limit itself.
+type SubmitRequest struct {
+	Request      string             `msgpack:"request"` // random, made by the client; at most 64 bytes
+	Spec         pasar.Spec         `msgpack:"spec"`
+	Surroundings pasar.Surroundings `msgpack:"surroundings"`
+}
+
+// SubmitAnswer says what became of a submit.
+type SubmitAnswer struct {
+	Job      pasar.JobID `msgpack:"job"`
+	Existing bool        `msgpack:"existing"` // the key was known: nothing was changed
+	State    pasar.State `msgpack:"state"`
+	Sentence string      `msgpack:"sentence"` // "starts now", or why it waits
+	View     []byte      `msgpack:"view"`     // the job as JSON
+}
+
+// ListRequest asks for jobs. With no filter: the unfinished ones and the last 20 finished.
+// Chunks are JSON objects (pasar.JobView), each ending in a newline; a chunk ends at a newline.
+// Order: running first, then waiting in the order they will be considered, then finished, newest
+// first.
+type ListRequest struct {
+	Jobs      []pasar.JobID `msgpack:"jobs"` // only these, in this order; unknown ones are an error
+	All       bool          `msgpack:"all"`  // every finished job too
+	States    []pasar.State `msgpack:"states"`
+	Tag       string        `msgpack:"tag"`
+	By        string        `msgpack:"by"` // submitter or --by
+	Machine   string        `msgpack:"machine"`
+	Since     time.Time     `msgpack:"since"` // created or finished since
+	Limit     int           `msgpack:"limit"` // at most so many; 0 is no limit
+	Submitter string        `msgpack:"submitter"`
+	Last      bool          `msgpack:"last"` // only the job submitted last (by Submitter, if given)
+}
+
+// ShowRequest asks for one job.
+type ShowRequest struct {
+	Job pasar.JobID `msgpack:"job"`
+}
+
+// ViewAnswer holds one JSON value: a pasar.JobView, or a pasar.StatusView.
+type ViewAnswer struct {
+	JSON []byte `msgpack:"json"`
+}
+
+// LogsRequest asks for an attempt's raw output. Chunks are bytes, in order without a gap from
+// Offset on, except where the answer says so.
+type LogsRequest struct {
+	Job     pasar.JobID `msgpack:"job"`
+	Attempt int         `msgpack:"attempt"` // 0: the latest
+	Offset  int64       `msgpack:"offset"`  // start here; negative: that many bytes before the end
+	Follow  bool        `msgpack:"follow"`  // until the attempt ends
+}
+
+// LogsAnswer ends a stream of output. A client that lost its daemon asks again from Offset.
+type LogsAnswer struct {
+	Attempt int   `msgpack:"attempt"`
+	Offset  int64 `msgpack:"offset"` // where the stream ended
+	Ended   bool  `msgpack:"ended"`  // the attempt has ended: nothing will follow
+}
+
+// LogsHead is the first chunk of a stream of output, as JSON: where it really starts.
+type LogsHead struct {
+	Attempt int   `json:"attempt"`
+	Offset  int64 `json:"offset"`
+}
+
+// WaitRequest waits until jobs have ended. One chunk (a pasar.JobView as JSON) comes for each that
+// has, at once for those that had already. The answer (empty) comes when all have, or one with Any.
+type WaitRequest struct {
+	Jobs    []pasar.JobID `msgpack:"jobs"`
+	Any     bool          `msgpack:"any"`
+	Started bool          `msgpack:"started"` // until it runs (or has ended) instead
+}
+
+// JobsRequest is a change to some jobs: cancel, hold, release.
+type JobsRequest struct {
+	Request string        `msgpack:"request"`
+	Jobs    []pasar.JobID `msgpack:"jobs"`
+	Now     bool          `msgpack:"now"` // cancel: skip the grace
+	By      string        `msgpack:"by"`
+}
+
+// JobsAnswer says what became of each job, in the order asked.
+type JobsAnswer struct {
+	Jobs []JobOutcome `msgpack:"jobs"`
+}
+
+// A JobOutcome is one job's part of a change to several.
+type JobOutcome struct {
+	Job      pasar.JobID `msgpack:"job" json:"id"`
+	State    pasar.State `msgpack:"state" json:"state"`
+	Sentence string      `msgpack:"sentence" json:"sentence"` // "cancelled", "was already completed", …
+	Error    *Error      `msgpack:"error" json:"error"`       // this job's refusal
+}
+
+// BidRequest changes one job's bid.
+type BidRequest struct {
+	Request string      `msgpack:"request"`
+	Job     pasar.JobID `msgpack:"job"`
+	Bid     pasar.Bid   `msgpack:"bid"`
+	By      string      `msgpack:"by"`
+}
+
+// RestartRequest requeues a finished job. Fields that are nil stay as they were.
+type RestartRequest struct {
+	Request string          `msgpack:"request"`
+	Job     pasar.JobID     `msgpack:"job"`
+	By      string          `msgpack:"by"`
+	Bid     *pasar.Bid      `msgpack:"bid"`
+	Claim   *pasar.Claim    `msgpack:"claim"`
+	Time    *pasar.Duration `msgpack:"time"`
+	Grace   *pasar.Duration `msgpack:"grace"`
+	Name    *string         `msgpack:"name"`
+	Note    *string         `msgpack:"note"`
+	Hold    bool            `msgpack:"hold"`
+}
+
+// FactsRequest asks for facts after a sequence number; Since -1 is "from now on".
+type FactsRequest struct {
+	Since  int64 `msgpack:"since"`
+	Follow bool  `msgpack:"follow"`
+}
+
+// AttachRequest asks where the supervisor of a job's current or latest attempt listens.
+type AttachRequest struct {
+	Job pasar.JobID `msgpack:"job"`
+}
+
+// AttachAnswer is where to attach. Socket is empty when nothing runs; State then says why.
+type AttachAnswer struct {
+	Attempt int         `msgpack:"attempt"`
+	Socket  string      `msgpack:"socket"`
+	State   pasar.State `msgpack:"state"`
+}
+
+// ReloadAnswer says which settings changed, and which need a restart to take effect.
+type ReloadAnswer struct {
+	Changed []string `msgpack:"changed"`
+	Restart []string `msgpack:"restart"`
+}
+
+// Empty is the body of requests and answers that say nothing more.
+type Empty struct{}

@@ -1,0 +1,88 @@
+package pasar
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A WaitWhy says what a waiting job waits for.
+type WaitWhy string
+
+// What a job can wait for.
+const (
+	WaitHeld    WaitWhy = "held"    // someone asked to hold it
+	WaitGPU     WaitWhy = "gpu"     // a whole GPU
+	WaitMemory  WaitWhy = "memory"  // room for its slice
+	WaitCores   WaitWhy = "cores"   // one of cpu_jobs places
+	WaitRAM     WaitWhy = "ram"     // host memory
+	WaitTurn    WaitWhy = "turn"    // there is room, but a job before it waits for the same
+	WaitMachine WaitWhy = "machine" // its machine is unknown, unreachable or drained
+	WaitDaemon  WaitWhy = "daemon"  // the daemon can't start work; Detail says why
+)
+
+// A Reason says why a job waits. The scheduler makes one for every waiting job; every client makes
+// the same sentence of it.
+type Reason struct {
+	Why       WaitWhy    `json:"why"`
+	Need      Bytes      `json:"need,omitempty"`       // memory it needs, for memory and ram
+	Free      Bytes      `json:"free,omitempty"`       // memory that is free there
+	Ahead     int        `json:"ahead,omitempty"`      // waiting jobs before it in the order
+	Behind    JobID      `json:"behind,omitempty"`     // turn: the job that goes first
+	Holders   []JobID    `json:"holders,omitempty"`    // jobs that have what it needs; shared, never changed
+	Since     time.Time  `json:"since,omitzero"`       // when it began to wait
+	Start     *time.Time `json:"start,omitempty"`      // projected
+	BidNeeded *Bid       `json:"bid_needed,omitempty"` // smallest bid that would change it
+	Detail    string     `json:"detail,omitempty"`
+}
+
+// Sentence says the reason in words, starting with "waits".
+func (r Reason) Sentence() string {
+	var s string
+	switch r.Why {
+	case WaitHeld:
+		return "held until `pasar release`"
+	case WaitGPU:
+		s = "waits for a GPU" + heldBy(r.Holders)
+	case WaitMemory:
+		s = fmt.Sprintf("waits for %s of GPU memory (%s free)", r.Need, r.Free) + heldBy(r.Holders)
+	case WaitRAM:
+		s = fmt.Sprintf("waits for %s of host memory (%s free)", r.Need, r.Free) + heldBy(r.Holders)
+	case WaitCores:
+		s = "waits for a place without a GPU" + heldBy(r.Holders)
+	case WaitTurn:
+		s = fmt.Sprintf("waits behind #%d", r.Behind)
+	case WaitMachine:
+		s = "waits for its machine"
+	case WaitDaemon:
+		s = "waits: the daemon can't start jobs"
+	default:
+		s = "waits"
+	}
+	if r.Detail != "" {
+		s += ": " + Clean(r.Detail)
+	}
+	if r.Ahead > 0 && r.Why != WaitTurn {
+		s += fmt.Sprintf(", %d ahead", r.Ahead)
+	}
+	return s
+}
+
+func heldBy(ids []JobID) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	const show = 3
+	var b strings.Builder
+	b.WriteString(" held by ")
+	for i, id := range ids[:min(len(ids), show)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "#%d", id)
+	}
+	if n := len(ids) - show; n > 0 {
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	return b.String()
+}

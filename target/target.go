@@ -1,0 +1,122 @@
+// Package target is the narrow interface behind every place where jobs run: this machine, a machine
+// over SSH, a cluster, a rented GPU.
+//
+// Unknown is an error, never a state: when a target can't say, it returns an error and is asked
+// again. Only Absent (surely not there) or an observed end permits another attempt, so nothing
+// runs twice. No policy lives in a target.
+package target
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pasar"
+)
+
+// Target is a place where attempts run. Its methods may be called from several goroutines.
+type Target interface {
+	// Inventory says what there is to give.
+	Inventory(ctx context.Context) (pasar.Inventory, error)
+
+	// Launch starts an attempt and returns once it is accepted: from then on it runs, or its end can
+	// be observed, whatever happens to the caller. It is idempotent by Attempt.Spec.Key: called
+	// again, also after a crash in the middle, it finds what the first call began. The caller
+	// journals the attempt before. An error that IsNever says surely nothing was or will be
+	// started; after any other error the attempt may exist, and Launch is to be called again.
+	Launch(ctx context.Context, a Attempt) (Handle, error)
+
+	// Find returns every attempt of ours that the target knows, ended ones too.
+	Find(ctx context.Context) ([]Observation, error)
+
+	// Observe says where an attempt is now.
+	Observe(ctx context.Context, h Handle) (Observation, error)
+
+	// Logs calls f with the attempt's output from a cursor on, in order; with follow it goes on
+	// until the attempt has ended. It returns where it stopped.
+	Logs(ctx context.Context, h Handle, from Cursor, follow bool, f func(Chunk) error) (Cursor, error)
+
+	// Signal asks an attempt to stop. Repeating a stop with the same ID is harmless.
+	Signal(ctx context.Context, h Handle, s pasar.Stop) error
+}
+
+// Watcher is a target that can say at once when something changes, instead of being asked.
+type Watcher interface {
+	// Watch calls f with the present observation and with each later one, until the attempt has
+	// ended (nil), f fails, ctx is done, or the target can't tell any more (an error: watch again).
+	Watch(ctx context.Context, h Handle, f func(Observation) error) error
+}
+
+// Acknowledger is a target that keeps something of an ended attempt until its end is journaled.
+type Acknowledger interface {
+	Acknowledge(ctx context.Context, h Handle) error
+}
+
+// Attacher is a target whose attempts can be attached to from this machine.
+type Attacher interface {
+	// AttachSocket is the path of the Unix socket where the attempt's supervisor listens.
+	AttachSocket(ctx context.Context, h Handle) (string, error)
+}
+
+// An Attempt is what a target is asked to launch. Its directory is the target's business.
+type Attempt struct {
+	Spec pasar.AttemptSpec
+}
+
+// A Handle names an attempt at its target. It follows from the key and the nonce, so that it is known before Launch
+// returns.
+type Handle struct {
+	Key   pasar.AttemptKey
+	Nonce string
+}
+
+// A Status is where an attempt is.
+type Status string
+
+// Statuses of an attempt.
+const (
+	Absent  Status = "absent"  // surely not there and never was: it may be launched
+	Claimed Status = "claimed" // accepted, not running yet
+	Running Status = "running"
+	Exited  Status = "exited" // the claim is free; the record is not complete yet
+	Ended   Status = "ended"  // Record is set
+	Gone    Status = "gone"   // it ran, or may have, and ended unseen: lost
+)
+
+// An Observation is what a target knows of one attempt.
+type Observation struct {
+	Handle    Handle
+	Status    Status
+	Pid       int
+	StartedAt time.Time
+	Exit      *pasar.Exit       // from Exited on
+	Record    *pasar.ExitRecord // when Ended
+	Event     *pasar.Event      // a report of the job's; the rest is as before
+	Detail    string            // for people: why it is gone
+	Tail      []string          // Gone: last lines of output as rendered text
+}
+
+// A Cursor is a place in an attempt's output: a byte offset.
+type Cursor int64
+
+// A Chunk is output at an offset. Gap is how many bytes before it are not to be had.
+type Chunk struct {
+	Offset int64
+	Data   []byte
+	Gap    int64
+}
+
+// neverError marks an error after which surely nothing was started.
+type neverError struct{ err error }
+
+func (e *neverError) Error() string { return e.err.Error() }
+func (e *neverError) Unwrap() error { return e.err }
+
+// Never marks err: surely nothing was or will be started by the call that returned it.
+func Never(err error) error { return &neverError{err} }
+
+// IsNever reports whether err was marked by Never.
+func IsNever(err error) bool {
+	var n *neverError
+	return errors.As(err, &n)
+}

@@ -1,0 +1,73 @@
+package pasar
+
+// A Code is one of the reasons why an attempt ended.
+type Code string
+
+// Codes that pasar itself knows. Those read from a log belong to the autopsy's rules.
+const (
+	CodeCompleted   Code = "completed"
+	CodeCancelled   Code = "cancelled"
+	CodePreempted   Code = "preempted"
+	CodeOOM         Code = "oom"
+	CodeTimeLimit   Code = "time_limit"
+	CodeLost        Code = "lost"
+	CodeLaunchError Code = "launch_error"
+	CodeBadCommand  Code = "bad_command"
+	CodeInterrupted Code = "interrupted"
+	CodeSignal      Code = "signal"
+	CodeExit        Code = "exit"
+	CodeKernelOOM   Code = "kernel_oom"
+	CodeHostOOM     Code = "host_oom"
+	CodeGPUOOM      Code = "gpu_oom"
+	CodeShmFull     Code = "shm_full"
+)
+
+// ForMemory reports whether the code means that some memory ran out (exit code 2 of `pasar wait`).
+func (c Code) ForMemory() bool {
+	switch c {
+	case CodeOOM, CodeGPUOOM, CodeKernelOOM, CodeHostOOM, CodeShmFull:
+		return true
+	}
+	return false
+}
+
+// Confidence says how sure a verdict is.
+type Confidence string
+
+// Degrees of confidence.
+const (
+	Certain Confidence = "certain"
+	Likely  Confidence = "likely"
+	Guess   Confidence = "guess"
+)
+
+// Blame says whose fault an end was.
+type Blame string
+
+// Who can be to blame.
+const (
+	BlameJob         Blame = "job"
+	BlameMachine     Blame = "machine"
+	BlameEnvironment Blame = "environment"
+	BlamePasar       Blame = "pasar"
+	BlameUser        Blame = "user"
+	BlameProvider    Blame = "provider"
+)
+
+// A Line is a line of output on which a verdict rests. Number counts from 1 in the rendered log;
+// 0 when it isn't known.
+type Line struct {
+	Number int    `json:"line"`
+	Text   string `json:"text"`
+}
+
+// A Verdict says why an attempt ended.
+type Verdict struct {
+	Reason     Code       `json:"reason"`
+	Summary    string     `json:"summary"` // one line a person can act on
+	Evidence   []Line     `json:"evidence"`
+	Hint       string     `json:"hint"`
+	Confidence Confidence `json:"confidence"`
+	Retryable  bool       `json:"retryable"`
+	Blame      Blame      `json:"blame"`
+}

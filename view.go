@@ -1,0 +1,189 @@
+package pasar
+
+import "time"
+
+// A JobView is a job as every client sees it: the JSON of `pasar show --json`, of the HTTP API and
+// of hooks. Unknown values are null, never missing. Times are RFC 3339 UTC, spans are seconds,
+// sizes are bytes. Foreign text in it has been cleaned of control characters, except argv.
+type JobView struct {
+	Schema         int           `json:"schema"`
+	ID             JobID         `json:"id"`
+	Name           string        `json:"name"`
+	State          State         `json:"state"`
+	Reason         *string       `json:"reason"`  // verdict's code when ended, what it waits for when waiting
+	Summary        *string       `json:"summary"` // one sentence for people
+	Bid            Bid           `json:"bid"`
+	QueueTime      time.Time     `json:"queue_time"`
+	Created        time.Time     `json:"created"`
+	Claim          ClaimView     `json:"claim"`
+	Machine        *string       `json:"machine"`
+	GPUs           []GPURef      `json:"gpus"`
+	Usage          UsageView     `json:"usage"`
+	OverLimit      bool          `json:"over_limit"`
+	EstRuntime     *Duration     `json:"est_runtime"`
+	EstSource      *string       `json:"est_source"` // estimate, history or progress
+	RunTime        *Duration     `json:"run_time"`
+	Remaining      *Duration     `json:"remaining"`
+	Projected      ProjectedView `json:"projected"`
+	Waiting        *WaitingView  `json:"waiting"`
+	Progress       *ProgressView `json:"progress"`
+	LastCheckpoint *Event        `json:"last_checkpoint"`
+	Retries        RetriesView   `json:"retries"`
+	Attempts       []AttemptView `json:"attempts"`
+	Lost           LostView      `json:"lost"`
+	Command        string        `json:"command"` // as a shell would need it, cleaned
+	Argv           []Arg         `json:"argv"`    // exactly
+	Cwd            Arg           `json:"cwd"`
+	Submitter      string        `json:"submitter"`
+	By             *string       `json:"by"`
+	Tags           []string      `json:"tags"`
+	Note           *string       `json:"note"`
+	Git            *Git          `json:"git"`
+	Group          *JobID        `json:"group"`
+	Params         *struct{}     `json:"params"`
+	Key            *string       `json:"key"`
+	Grace          Duration      `json:"grace"`
+	Verdict        *Verdict      `json:"verdict"`
+	Cloud          *struct{}     `json:"cloud"`
+}
+
+// A ClaimView is a claim with unknown and unasked values as null.
+type ClaimView struct {
+	Kind  ClaimKind `json:"kind"`
+	GPUs  int       `json:"gpus"`
+	Mem   *Bytes    `json:"mem"`
+	Limit *Bytes    `json:"limit"`
+	RAM   *Bytes    `json:"ram"`
+	Type  *string   `json:"type"`
+	IDs   []string  `json:"ids"`
+}
+
+// View turns a claim into its JSON form.
+func (c Claim) View() ClaimView {
+	return ClaimView{c.Kind, c.GPUs, Known(c.Mem), Known(c.Limit), Known(c.RAM), Known(c.Type), c.IDs}
+}
+
+// Known is a pointer to v, or nil when v is the zero value: null in JSON.
+func Known[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// UsageView is measured memory.
+type UsageView struct {
+	GPU      *Bytes `json:"gpu"`
+	Host     *Bytes `json:"host"`
+	PeakGPU  *Bytes `json:"peak_gpu"`
+	PeakHost *Bytes `json:"peak_host"`
+}
+
+// ProjectedView is when the scheduler expects a job to start and finish.
+type ProjectedView struct {
+	Start  *time.Time `json:"start"`
+	Finish *time.Time `json:"finish"`
+}
+
+// WaitingView is a waiting job's reason.
+type WaitingView struct {
+	Why       WaitWhy `json:"why"`
+	Sentence  string  `json:"sentence"`
+	Ahead     int     `json:"ahead"`
+	Holders   []JobID `json:"holders"`
+	BidNeeded *Bid    `json:"bid_needed"`
+}
+
+// ProgressView is the latest progress a running attempt reported.
+type ProgressView struct {
+	Step    *float64           `json:"step"`
+	Total   *float64           `json:"total"`
+	Rate    *float64           `json:"rate"` // steps per second, over the attempt
+	At      time.Time          `json:"at"`
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// RetriesView counts retries.
+type RetriesView struct {
+	Max  int `json:"max"`
+	Used int `json:"used"`
+}
+
+// LostView is time lost to interruptions, in seconds; null while unknown.
+type LostView struct {
+	Preemptions *Duration `json:"preemptions"`
+	Failures    *Duration `json:"failures"`
+	Known       bool      `json:"known"`
+}
+
+// An AttemptView is one launch of a job.
+type AttemptView struct {
+	Attempt        int        `json:"attempt"`
+	Machine        string     `json:"machine"`
+	GPUs           []GPURef   `json:"gpus"`
+	LaunchedAt     time.Time  `json:"launched_at"`
+	StartedAt      *time.Time `json:"started_at"`
+	EndedAt        *time.Time `json:"ended_at"`
+	RunTime        *Duration  `json:"run_time"`
+	Pid            *int       `json:"pid"`
+	ExitCode       *int       `json:"exit_code"`
+	Signal         *int       `json:"signal"`
+	Output         *int64     `json:"output"` // bytes written, once ended
+	Stop           *StopView  `json:"stop"`
+	PeakHost       *Bytes     `json:"peak_host"`
+	LastCheckpoint *Event     `json:"last_checkpoint"`
+	Resumed        *Event     `json:"resumed"`
+	Verdict        *Verdict   `json:"verdict"`
+	Tail           []string   `json:"tail"` // last lines as rendered text, untrusted; null until ended
+}
+
+// A StopView is how an attempt was asked to stop and how far that went.
+type StopView struct {
+	Why  StopWhy  `json:"why"`
+	By   *string  `json:"by"`
+	Step StopStep `json:"step"`
+}
+
+// A StatusView is the pool and the queue in a few numbers: `pasar status --json`.
+type StatusView struct {
+	Schema    int            `json:"schema"`
+	Version   string         `json:"version"`
+	Pid       int            `json:"pid"`
+	StartedAt time.Time      `json:"started_at"`
+	DataDir   string         `json:"data_dir"`
+	Socket    string         `json:"socket"`
+	Jobs      map[State]int  `json:"jobs"` // active and waiting ones; the finished are counted since the daemon's data began
+	Machines  []MachineView  `json:"machines"`
+	Problem   *string        `json:"problem"` // why the daemon can't take or start work
+	Incidents []IncidentView `json:"incidents"`
+}
+
+// A MachineView is one machine and what is given out of it.
+type MachineView struct {
+	Name       string    `json:"name"`
+	Reachable  bool      `json:"reachable"`
+	Cores      int       `json:"cores"`
+	CPUJobs    int       `json:"cpu_jobs"`
+	CPUUsed    int       `json:"cpu_used"`
+	RAM        Bytes     `json:"ram"`
+	HostMemory Bytes     `json:"host_memory"` // RAM less the system's reserve
+	HostUsed   Bytes     `json:"host_used"`   // claimed
+	GPUs       []GPUView `json:"gpus"`
+	Notes      []string  `json:"notes"`
+}
+
+// A GPUView is one GPU and the jobs on it.
+type GPUView struct {
+	GPU
+	Claimed Bytes   `json:"claimed"`
+	Free    Bytes   `json:"free"`
+	Jobs    []JobID `json:"jobs"`
+}
+
+// An IncidentView is something about the machine that people should see.
+type IncidentView struct {
+	At     time.Time `json:"at"`
+	What   string    `json:"what"`
+	Detail string    `json:"detail"`
+}
