@@ -58,9 +58,14 @@ type Attacher interface {
 	AttachSocket(ctx context.Context, h Handle) (string, error)
 }
 
-// An Attempt is what a target is asked to launch. Its directory is the target's business.
+// An Attempt is what a target is asked to launch. Its directory is the target's business, and so
+// are the variables that only the target knows: it completes the environment.
 type Attempt struct {
-	Spec pasar.AttemptSpec
+	Spec       pasar.AttemptSpec // Surroundings.Env is the submitter's
+	Grant      pasar.Grant
+	GPUTotal   pasar.Bytes // memory of the granted GPU, for PASAR_GPU_FRACTION; slices only
+	Resuming   bool        // an earlier attempt ran
+	Checkpoint string      // the checkpoint to go on from; empty if none is known
 }
 
 // A Handle names an attempt at its target. It follows from the key and the nonce, so that it is known before Launch
