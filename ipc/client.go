@@ -1,0 +1,265 @@
+package ipc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"pasar"
+)
+
+// A Client speaks to a daemon over one connection. Calls may be made from several goroutines.
+type Client struct {
+	DaemonVersion string
+	DaemonPid     int
+
+	conn net.Conn
+
+	wmu sync.Mutex // guards the order of writes
+
+	mu    sync.Mutex // guards next, calls and err
+	next  uint64
+	calls map[uint64]*pending
+	err   error // why the connection ended
+}
+
+type pending struct {
+	frames chan reply // closed when the connection has ended
+}
+
+type reply struct {
+	typ  int
+	body []byte
+	err  *Error
+}
+
+// Dial connects to the daemon's socket and greets it. When nobody listens the error is an *Error with
+// CodeNoDaemon.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	nc, err := DialUnix(socket, GreetTimeout)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			return nil, e
+		}
+		return nil, &Error{Code: CodeNoDaemon, Message: fmt.Sprintf("no daemon at %s: %v", socket, cause(err)),
+			Hint: "start one with `pasard`, or with any command when `autostart` is on"}
+	}
+	c := &Client{conn: nc, calls: map[uint64]*pending{}}
+	r := bufio.NewReaderSize(nc, 64<<10)
+	if err := c.greet(ctx, r); err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	go c.read(r)
+	return c, nil
+}
+
+func cause(err error) error {
+	var en syscall.Errno
+	if errors.As(err, &en) {
+		return en
+	}
+	return err
+}
+
+func (c *Client) greet(ctx context.Context, r *bufio.Reader) error {
+	deadline := time.Now().Add(GreetTimeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	if err := c.conn.SetDeadline(deadline); err != nil {
+		return fmt.Errorf("greet daemon: %w", err)
+	}
+	if err := c.send(typeHello, MinVersion, MaxVersion, pasar.Version); err != nil {
+		return c.lost(err)
+	}
+	b, err := ReadFrame(r, MaxFrame)
+	if err != nil {
+		return c.lost(err)
+	}
+	var typ int
+	if err := Unpack(b, &typ); err != nil {
+		return c.lost(err)
+	}
+	if typ == typeRefused {
+		return decodeRefusal(b)
+	}
+	var version int
+	if err := Unpack(b, &typ, &version, &c.DaemonVersion, &c.DaemonPid); err != nil || typ != typeWelcome {
+		return c.lost(fmt.Errorf("%w: no welcome", ErrMalformed))
+	}
+	return c.conn.SetDeadline(time.Time{})
+}
+
+func decodeRefusal(b []byte) *Error {
+	var typ int
+	var code string
+	e := &Error{}
+	if err := Unpack(b, &typ, &code, &e.Message, &e.Hint); err != nil {
+		return &Error{Code: CodeInternal, Message: err.Error()}
+	}
+	e.Code = Code(code)
+	return e
+}
+
+func (c *Client) lost(err error) *Error {
+	return &Error{Code: CodeNoDaemon, Message: fmt.Sprintf("lost the daemon: %v", cause(err)),
+		Hint: "it may be restarting; jobs go on without it"}
+}
+
+func (c *Client) send(parts ...any) error {
+	b, err := AppendFrame(nil, MaxFrame, parts...)
+	if err != nil {
+		return err
+	}
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	_, err = c.conn.Write(b)
+	return err
+}
+
+// read hands replies to their calls until the connection ends.
+func (c *Client) read(r *bufio.Reader) {
+	for {
+		b, err := ReadFrame(r, MaxFrame)
+		if err != nil {
+			c.end(c.lost(err))
+			return
+		}
+		var typ int
+		var id uint64
+		if err := Unpack(b, &typ); err != nil {
+			c.end(c.lost(err))
+			return
+		}
+		rep := reply{typ: typ}
+		switch typ {
+		case typeRefused:
+			c.end(decodeRefusal(b))
+			return
+		case typeChunk, typeAnswer:
+			err = Unpack(b, &typ, &id, &rep.body)
+		case typeFault:
+			var code string
+			rep.err = &Error{}
+			err = Unpack(b, &typ, &id, &code, &rep.err.Message, &rep.err.Hint)
+			rep.err.Code = Code(code)
+		default:
+			continue // from a newer daemon
+		}
+		if err != nil {
+			c.end(c.lost(err))
+			return
+		}
+		c.mu.Lock()
+		p := c.calls[id]
+		c.mu.Unlock()
+		if p != nil {
+			p.frames <- rep // its reader takes every frame up to the last one
+		}
+	}
+}
+
+func (c *Client) end(err error) {
+	_ = c.conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+	}
+	for id, p := range c.calls {
+		close(p.frames)
+		delete(c.calls, id)
+	}
+}
+
+// Close ends the connection; calls under way fail.
+func (c *Client) Close() error {
+	c.end(&Error{Code: CodeInterrupted, Message: "connection closed"})
+	return nil
+}
+
+// Call makes one request: chunks of a stream go to each (which may be nil), the answer is decoded
+// into answer (which may be nil). When ctx is done the request is cancelled at the daemon and ctx's
+// cause returned. Errors from the daemon are *Error.
+func (c *Client) Call(ctx context.Context, verb Verb, body, answer any, each func([]byte) error) error {
+	raw, err := Encode(body)
+	if err != nil {
+		return fmt.Errorf("encode request %s: %w", verb, err)
+	}
+	p := &pending{frames: make(chan reply, 16)}
+	c.mu.Lock()
+	if c.err != nil {
+		defer c.mu.Unlock()
+		return c.err
+	}
+	c.next++
+	id := c.next
+	c.calls[id] = p
+	c.mu.Unlock()
+	if err := c.send(typeRequest, id, string(verb), raw); err != nil {
+		c.forget(id, p)
+		if errors.Is(err, ErrTooLarge) {
+			return &Error{Code: CodeOverLimit, Message: fmt.Sprintf("request %s: %v", verb, err)}
+		}
+		return c.lost(err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			_ = c.send(typeCancel, id, "", []byte(nil))
+			c.forget(id, p)
+			return context.Cause(ctx)
+		case rep, ok := <-p.frames:
+			if !ok {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return c.err
+			}
+			switch rep.typ {
+			case typeChunk:
+				if each == nil {
+					continue
+				}
+				if err := each(rep.body); err != nil {
+					_ = c.send(typeCancel, id, "", []byte(nil))
+					c.forget(id, p)
+					return err
+				}
+			case typeFault:
+				c.forget(id, p)
+				return rep.err
+			case typeAnswer:
+				c.forget(id, p)
+				if answer == nil {
+					return nil
+				}
+				return Decode(rep.body, answer)
+			}
+		}
+	}
+}
+
+// forget ends a call. Frames that are still coming for it are dropped; a reader that is just handing
+// one over is let go.
+func (c *Client) forget(id uint64, p *pending) {
+	c.mu.Lock()
+	delete(c.calls, id)
+	c.mu.Unlock()
+	for {
+		select {
+		case _, ok := <-p.frames:
+			if !ok {
+				return
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package ipc
+
+import (
+	"context"
+	"crypto/rand"
+)
+
+// NewRequest is a random id for a mutating request. A repeat with the same id gets the first answer,
+// also after the daemon was restarted.
+func NewRequest() string { return rand.Text() }
+
+// Submit queues a job.
+func (c *Client) Submit(ctx context.Context, r SubmitRequest) (SubmitAnswer, error) {
+	return call[SubmitAnswer](ctx, c, VerbSubmit, r)
+}
+
+// List streams jobs: each gets whole lines of JSON, one pasar.JobView a line.
+func (c *Client) List(ctx context.Context, r ListRequest, each func(lines []byte) error) error {
+	return c.Call(ctx, VerbList, r, nil, each)
+}
+
+// Show is one job as JSON of a pasar.JobView.
+func (c *Client) Show(ctx context.Context, r ShowRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbShow, r)
+	return a.JSON, err
+}
+
+// Status is the JSON of a pasar.StatusView.
+func (c *Client) Status(ctx context.Context) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbStatus, Empty{})
+	return a.JSON, err
+}
+
+// Logs streams raw output. The first chunk is JSON of a LogsHead and goes to head; the others go to each.
+func (c *Client) Logs(ctx context.Context, r LogsRequest, head func([]byte) error, each func([]byte) error) (LogsAnswer, error) {
+	var a LogsAnswer
+	first := true
+	err := c.Call(ctx, VerbLogs, r, &a, func(b []byte) error {
+		if first {
+			first = false
+			return head(b)
+		}
+		return each(b)
+	})
+	return a, err
+}
+
+// Wait calls each with a pasar.JobView as JSON for every job that has ended.
+func (c *Client) Wait(ctx context.Context, r WaitRequest, each func(view []byte) error) error {
+	return c.Call(ctx, VerbWait, r, nil, each)
+}
+
+// Cancel stops jobs and doesn't requeue them.
+func (c *Client) Cancel(ctx context.Context, r JobsRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbCancel, r)
+}
+
+// Hold keeps waiting jobs from starting.
+func (c *Client) Hold(ctx context.Context, r JobsRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbHold, r)
+}
+
+// Release ends a hold.
+func (c *Client) Release(ctx context.Context, r JobsRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbRelease, r)
+}
+
+// Bid changes a job's bid.
+func (c *Client) Bid(ctx context.Context, r BidRequest) (JobOutcome, error) {
+	return call[JobOutcome](ctx, c, VerbBid, r)
+}
+
+// Restart requeues a finished job.
+func (c *Client) Restart(ctx context.Context, r RestartRequest) (SubmitAnswer, error) {
+	return call[SubmitAnswer](ctx, c, VerbRestart, r)
+}
+
+// Facts streams facts: each gets whole lines of JSON, one record a line.
+func (c *Client) Facts(ctx context.Context, r FactsRequest, each func(lines []byte) error) error {
+	return c.Call(ctx, VerbFacts, r, nil, each)
+}
+
+// Attach asks where a job's supervisor listens.
+func (c *Client) Attach(ctx context.Context, r AttachRequest) (AttachAnswer, error) {
+	return call[AttachAnswer](ctx, c, VerbAttach, r)
+}
+
+// Reload has the daemon read its configuration again.
+func (c *Client) Reload(ctx context.Context) (ReloadAnswer, error) {
+	return call[ReloadAnswer](ctx, c, VerbReload, Empty{})
+}
+
+// Shutdown ends the daemon; jobs go on.
+func (c *Client) Shutdown(ctx context.Context) error {
+	return c.Call(ctx, VerbShutdown, Empty{}, nil, nil)
+}
+
+func call[A any](ctx context.Context, c *Client, v Verb, body any) (A, error) {
+	var a A
+	err := c.Call(ctx, v, body, &a, nil)
+	return a, err
+}
