@@ -110,7 +110,8 @@ const (
 	MaxName = 200      // bytes of a name, tag, key or --by
 	MaxNote = 16 << 10 // bytes of a note
 	MaxTags = 32
-	MaxArgv = 2 << 20 // bytes of argv and environment together, as the kernel's usual limit
+	MaxArgv = 512 << 10 // bytes of all arguments; every JSON form of them fits one frame
+	MaxEnv  = 2 << 20   // bytes of the environment, as the kernel's usual limit for it and argv
 )
 
 // Surroundings are what a process inherits besides its arguments, as recorded at submit. They are

@@ -22,14 +22,12 @@ type Client struct {
 
 	wmu sync.Mutex // guards the order of writes
 
+	ended chan struct{} // closed when the connection has ended; err is set then
+
 	mu    sync.Mutex // guards next, calls and err
 	next  uint64
-	calls map[uint64]*pending
+	calls map[uint64]chan reply
 	err   error // why the connection ended
-}
-
-type pending struct {
-	frames chan reply // closed when the connection has ended
 }
 
 type reply struct {
@@ -50,7 +48,7 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 		return nil, &Error{Code: CodeNoDaemon, Message: fmt.Sprintf("no daemon at %s: %v", socket, cause(err)),
 			Hint: "start one with `pasard`, or with any command when `autostart` is on"}
 	}
-	c := &Client{conn: nc, calls: map[uint64]*pending{}}
+	c := &Client{conn: nc, ended: make(chan struct{}), calls: map[uint64]chan reply{}}
 	r := bufio.NewReaderSize(nc, 64<<10)
 	if err := c.greet(ctx, r); err != nil {
 		_ = nc.Close()
@@ -158,10 +156,15 @@ func (c *Client) read(r *bufio.Reader) {
 			return
 		}
 		c.mu.Lock()
-		p := c.calls[id]
+		frames := c.calls[id]
 		c.mu.Unlock()
-		if p != nil {
-			p.frames <- rep // its reader takes every frame up to the last one
+		if frames == nil {
+			continue // cancelled
+		}
+		select {
+		case frames <- rep: // a slow reader of one stream holds up its own connection only
+		case <-c.ended:
+			return
 		}
 	}
 }
@@ -172,10 +175,7 @@ func (c *Client) end(err error) {
 	defer c.mu.Unlock()
 	if c.err == nil {
 		c.err = err
-	}
-	for id, p := range c.calls {
-		close(p.frames)
-		delete(c.calls, id)
+		close(c.ended)
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *Client) Call(ctx context.Context, verb Verb, body, answer any, each fun
 	if err != nil {
 		return fmt.Errorf("encode request %s: %w", verb, err)
 	}
-	p := &pending{frames: make(chan reply, 16)}
+	frames := make(chan reply, 16)
 	c.mu.Lock()
 	if c.err != nil {
 		defer c.mu.Unlock()
@@ -201,63 +201,64 @@ func (c *Client) Call(ctx context.Context, verb Verb, body, answer any, each fun
 	}
 	c.next++
 	id := c.next
-	c.calls[id] = p
+	c.calls[id] = frames
 	c.mu.Unlock()
 	if err := c.send(typeRequest, id, string(verb), raw); err != nil {
-		c.forget(id, p)
+		c.forget(id, frames)
 		if errors.Is(err, ErrTooLarge) {
 			return &Error{Code: CodeOverLimit, Message: fmt.Sprintf("request %s: %v", verb, err)}
 		}
 		return c.lost(err)
 	}
 	for {
+		var rep reply
 		select {
 		case <-ctx.Done():
 			_ = c.send(typeCancel, id, "", []byte(nil))
-			c.forget(id, p)
+			c.forget(id, frames)
 			return context.Cause(ctx)
-		case rep, ok := <-p.frames:
-			if !ok {
+		case rep = <-frames:
+		case <-c.ended:
+			select {
+			case rep = <-frames: // what came before the end counts
+			default:
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				return c.err
 			}
-			switch rep.typ {
-			case typeChunk:
-				if each == nil {
-					continue
-				}
-				if err := each(rep.body); err != nil {
-					_ = c.send(typeCancel, id, "", []byte(nil))
-					c.forget(id, p)
-					return err
-				}
-			case typeFault:
-				c.forget(id, p)
-				return rep.err
-			case typeAnswer:
-				c.forget(id, p)
-				if answer == nil {
-					return nil
-				}
-				return Decode(rep.body, answer)
+		}
+		switch rep.typ {
+		case typeChunk:
+			if each == nil {
+				continue
 			}
+			if err := each(rep.body); err != nil {
+				_ = c.send(typeCancel, id, "", []byte(nil))
+				c.forget(id, frames)
+				return err
+			}
+		case typeFault:
+			c.forget(id, frames)
+			return rep.err
+		case typeAnswer:
+			c.forget(id, frames)
+			if answer == nil {
+				return nil
+			}
+			return Decode(rep.body, answer)
 		}
 	}
 }
 
-// forget ends a call. Frames that are still coming for it are dropped; a reader that is just handing
-// one over is let go.
-func (c *Client) forget(id uint64, p *pending) {
+// forget ends a call. Frames that still come for it are dropped; emptying the channel lets go a
+// reader that is just handing one over.
+func (c *Client) forget(id uint64, frames chan reply) {
 	c.mu.Lock()
 	delete(c.calls, id)
 	c.mu.Unlock()
 	for {
 		select {
-		case _, ok := <-p.frames:
-			if !ok {
-				return
-			}
+		case <-frames:
 		default:
 			return
 		}

@@ -73,7 +73,7 @@ type SubmitAnswer struct {
 }
 
 // ListRequest asks for jobs. With no filter: the unfinished ones and the last 20 finished.
-// Chunks are JSON objects (pasar.JobView), each ending in a newline; a chunk ends at a newline.
+// Chunks are JSON objects (pasar.JobView), each ending in a newline; a chunk ends at one.
 // Order: running first, then waiting in the order they will be considered, then finished, newest
 // first.
 type ListRequest struct {

@@ -44,18 +44,9 @@ func (c *Call) Bind(v any) error {
 	return nil
 }
 
-// Chunk sends one piece of a stream, split to MaxChunk. It blocks while the client is slow; after
-// WriteTimeout the connection is dropped and an error returned.
-func (c *Call) Chunk(b []byte) error {
-	for len(b) > 0 {
-		n := min(len(b), MaxChunk)
-		if err := c.conn.send(typeChunk, c.id, b[:n]); err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
-}
+// Chunk sends one piece of a stream, as one frame: a little less than MaxFrame at most. It blocks while
+// the client is slow; after WriteTimeout the connection is dropped and an error returned.
+func (c *Call) Chunk(b []byte) error { return c.conn.send(typeChunk, c.id, b) }
 
 // Answer sets what the call is answered when its handler returns nil; Empty if never called.
 func (c *Call) Answer(v any) error {
