@@ -162,6 +162,8 @@ type AttemptRecord struct {
 	LaunchedAt time.Time   `json:"launched_at"`
 	StartedAt  time.Time   `json:"started_at,omitzero"`
 	EndedAt    time.Time   `json:"ended_at,omitzero"`
+	StartMono  Duration    `json:"start_mono,omitempty"` // CLOCK_BOOTTIME at the start, of boot StartBoot
+	StartBoot  string      `json:"start_boot,omitempty"`
 	RunTime    Duration    `json:"run_time,omitempty"`
 	Pid        int         `json:"pid,omitempty"`
 	Stop       *Stop       `json:"stop,omitempty"`
