@@ -2,6 +2,7 @@ package pasar
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -84,8 +85,14 @@ type Margin struct {
 	Frac float64 // or this part of the slice; default 0.10
 }
 
-// Limit is mem plus the margin.
-func (m Margin) Limit(mem Bytes) Bytes { return mem + max(m.Min, Bytes(float64(mem)*m.Frac)) }
+// Limit is mem plus the margin; it never wraps around.
+func (m Margin) Limit(mem Bytes) Bytes {
+	margin := max(m.Min, Bytes(min(float64(mem)*m.Frac, float64(math.MaxInt64/2))))
+	if mem > math.MaxInt64-margin {
+		return math.MaxInt64
+	}
+	return mem + margin
+}
 
 // A Spec is what was asked for at submit, and may be changed while the job waits.
 type Spec struct {
@@ -111,7 +118,10 @@ const (
 	MaxNote = 16 << 10 // bytes of a note
 	MaxTags = 32
 	MaxArgv = 512 << 10 // bytes of all arguments; every JSON form of them fits one frame
-	MaxEnv  = 2 << 20   // bytes of the environment, as the kernel's usual limit for it and argv
+
+	MaxMem      = 1 << 50 // bytes of a claim's memory: 1 PiB, so that sums never wrap around
+	MaxClaimIDs = 1024    // GPUs of a claim, by number or by name
+	MaxEnv      = 2 << 20 // bytes of the environment, as the kernel's usual limit for it and argv
 )
 
 // Surroundings are what a process inherits besides its arguments, as recorded at submit. They are
@@ -137,6 +147,8 @@ func (s *Spec) Validate() error {
 		return fmt.Errorf("no command given")
 	case s.Cwd == "" || s.Cwd[0] != '/':
 		return fmt.Errorf("working directory %q is not an absolute path", Clean(string(s.Cwd)))
+	case strings.IndexByte(string(s.Cwd), 0) >= 0:
+		return fmt.Errorf("the working directory holds a NUL byte")
 	case s.Bid < MinBid || s.Bid > MaxBid:
 		return fmt.Errorf("--bid %d is outside %d..%d", s.Bid, MinBid, MaxBid)
 	case s.Time < 0 || s.Grace < 0:
@@ -156,9 +168,11 @@ func (s *Spec) Validate() error {
 	if size > MaxArgv {
 		return fmt.Errorf("the command is %s long; at most %s", Bytes(size), Bytes(MaxArgv))
 	}
-	for flag, v := range map[string]string{"--name": s.Name, "--by": s.By, "--key": s.Key} {
-		if len(v) > MaxName {
-			return fmt.Errorf("%s is %d bytes; at most %d", flag, len(v), MaxName)
+	for _, f := range [...]struct{ flag, v string }{
+		{"--name", s.Name}, {"--by", s.By}, {"--key", s.Key}, {"--gpu-type", s.Claim.Type},
+	} {
+		if len(f.v) > MaxName {
+			return fmt.Errorf("%s is %d bytes; at most %d", f.flag, len(f.v), MaxName)
 		}
 	}
 	for _, t := range s.Tags {
@@ -166,14 +180,27 @@ func (s *Spec) Validate() error {
 			return fmt.Errorf("--tag must have 1 to %d bytes", MaxName)
 		}
 	}
-	c := s.Claim
+	return s.Claim.validate()
+}
+
+func (c Claim) validate() error {
 	switch {
+	case c.Kind != Whole && c.Kind != Slice && c.Kind != NoGPU:
+		return fmt.Errorf("unknown kind of claim %q", Clean(string(c.Kind)))
 	case c.GPUs < 0 || c.Mem < 0 || c.RAM < 0:
 		return fmt.Errorf("a claim can't be negative")
+	case c.GPUs > MaxClaimIDs || len(c.IDs) > MaxClaimIDs:
+		return fmt.Errorf("a claim of more than %d GPUs", MaxClaimIDs)
+	case c.Mem > MaxMem || c.RAM > MaxMem:
+		return fmt.Errorf("a claim of more than %s", Bytes(MaxMem))
 	case c.Kind == NoGPU && c.Mem > 0:
 		return fmt.Errorf("--mem is a slice of a GPU; it can't go with --gpus 0 (use --ram for host memory)")
+	case c.Kind == NoGPU && c.GPUs > 0:
+		return fmt.Errorf("a claim of kind %s has no GPUs", c.Kind)
 	case c.Kind == Slice && c.Mem == 0:
 		return fmt.Errorf("--mem 0 claims nothing; for no GPU say --gpus 0")
+	case c.Kind == Whole && c.Mem > 0:
+		return fmt.Errorf("a claim of kind %s has no slice of memory", c.Kind)
 	case c.Kind != NoGPU && c.GPUs == 0:
 		return fmt.Errorf("a claim of kind %s needs at least one GPU", c.Kind)
 	}

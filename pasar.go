@@ -124,7 +124,7 @@ func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 func (d Duration) String() string {
 	t := time.Duration(d)
 	if t < 0 {
-		return "-" + Duration(-t).String()
+		return "-" + Duration(max(-t, 0)).String() // the least int64 has no opposite
 	}
 	if t < 10*time.Second && t%time.Second != 0 {
 		return strings.TrimSuffix(strconv.FormatFloat(t.Seconds(), 'f', 1, 64), ".0") + "s"
@@ -156,7 +156,7 @@ func (d Duration) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads seconds.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || math.IsNaN(f) || math.Abs(f) > math.MaxInt64/1e9 {
+	if err != nil || math.IsNaN(f) || math.Abs(f) >= math.MaxInt64/1e9 {
 		return fmt.Errorf("bad number of seconds %q", b)
 	}
 	*d = Duration(math.Round(f * 1e9))
@@ -361,8 +361,8 @@ func quoteWord(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
-	if c := Clean(s); c != s {
-		return "$'" + strings.ReplaceAll(c, "'", `\'`) + "'"
+	if Clean(s) != s {
+		return "$'" + Clean(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s)) + "'"
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
