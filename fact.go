@@ -111,6 +111,7 @@ type Restarted struct {
 	Job      JobID           `json:"job"`
 	Spec     Spec            `json:"spec"`
 	By       string          `json:"by,omitempty"`
+	Was      State           `json:"was"` // how it had ended
 	Attempts []AttemptRecord `json:"attempts"`
 	Git      *Git            `json:"git,omitempty"`
 	Created  time.Time       `json:"created"`
@@ -134,6 +135,8 @@ type Answered struct {
 	Request string  `json:"request"`
 	Verb    string  `json:"verb"`
 	Jobs    []JobID `json:"jobs,omitempty"`
+	// Existing: a submit whose key was known; it made no job.
+	Existing bool `json:"existing,omitempty"`
 }
 
 // MachineSeen is what a machine has to give, whenever that changes.

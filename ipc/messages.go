@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"slices"
 	"time"
 
 	"pasar"
@@ -87,6 +88,20 @@ type ListRequest struct {
 	Limit     int           `msgpack:"limit"` // at most so many; 0 is no limit
 	Submitter string        `msgpack:"submitter"`
 	Last      bool          `msgpack:"last"` // only the job submitted last (by Submitter, if given)
+}
+
+// Matches reports whether a job passes the request's filters.
+func (r *ListRequest) Matches(state pasar.State, spec pasar.Spec, machine string, created, finished time.Time) bool {
+	switch {
+	case len(r.States) > 0 && !slices.Contains(r.States, state),
+		r.Tag != "" && !slices.Contains(spec.Tags, r.Tag),
+		r.By != "" && spec.By != r.By && spec.Submitter != r.By,
+		r.Submitter != "" && spec.Submitter != r.Submitter,
+		r.Machine != "" && machine != r.Machine,
+		!r.Since.IsZero() && created.Before(r.Since) && finished.Before(r.Since):
+		return false
+	}
+	return true
 }
 
 // ShowRequest asks for one job.
