@@ -5,7 +5,6 @@
 package sched
 
 import (
-	"cmp"
 	"time"
 
 	"pasar"
@@ -63,10 +62,4 @@ type Start struct {
 type Waiting struct {
 	ID     pasar.JobID
 	Reason pasar.Reason
-}
-
-// Compare orders waiting jobs: bid high to low, then queue time, then id. The daemon keeps its queue
-// in this order, so that Decide needn't sort.
-func Compare(a, b Job) int {
-	return cmp.Or(cmp.Compare(b.Bid, a.Bid), a.QueueTime.Compare(b.QueueTime), cmp.Compare(a.ID, b.ID))
 }

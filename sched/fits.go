@@ -1,0 +1,143 @@
+package sched
+
+import (
+	"fmt"
+
+	"pasar"
+)
+
+// An ImpossibleError says that a claim can never fit.
+type ImpossibleError struct {
+	What string // one sentence
+	How  string // the largest that would fit, as flags
+}
+
+func (e *ImpossibleError) Error() string { return e.What }
+
+// Hint says what would fit.
+func (e *ImpossibleError) Hint() string { return e.How }
+
+// Fits reports whether a claim fits on at least one of the machines when nothing else is there, whether
+// or not it takes work just now. If not the error is an *ImpossibleError with the largest that would.
+func Fits(c pasar.Claim, machines []Machine) error {
+	l := newLedger(machines, nil)
+	if len(l.machines) == 0 {
+		return &ImpossibleError{"there is no machine to run it on", "see `pasar doctor`"}
+	}
+	for i := range l.machines {
+		if l.machines[i].couldFit(&c) {
+			return nil
+		}
+	}
+	return l.impossible(c)
+}
+
+// impossible finds the first demand that no machine meets, leaving out the later ones.
+func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
+	where := "no machine has"
+	if len(l.machines) == 1 {
+		where = l.machines[0].Inventory.Machine + " has not got"
+	}
+	no := func(how, format string, args ...any) *ImpossibleError {
+		return &ImpossibleError{fmt.Sprintf(where+" "+format, args...), how}
+	}
+	if c.RAM > 0 && !l.any(pasar.Claim{Kind: pasar.NoGPU, RAM: c.RAM}, true) {
+		most := l.most(func(m *machine) pasar.Bytes { return m.hostTotal })
+		return no(fmt.Sprintf("the most is --ram %s", flag(most)), "%s of host memory for jobs (%s at most)", c.RAM, most)
+	}
+	if c.Kind == pasar.NoGPU {
+		return no("set cpu_jobs in the configuration", "a place for a job without a GPU")
+	}
+	whole := pasar.Claim{Kind: pasar.Whole, GPUs: 1, Type: c.Type, IDs: c.IDs}
+	if n := l.count(whole); n < c.GPUs {
+		named := "GPUs"
+		if c.Type != "" {
+			named += " of type " + pasar.Clean(c.Type)
+		}
+		if len(c.IDs) > 0 {
+			named += " among those named"
+		}
+		how := fmt.Sprintf("the most on one machine is --gpus %d", n)
+		if n == 0 {
+			how = "see `pasar status` for what there is; without a GPU say --gpus 0"
+		}
+		return no(how, "%d %s (%d at most)", c.GPUs, named, n)
+	}
+	if c.Kind == pasar.Slice {
+		size := max(c.Limit, c.Mem)
+		one := c
+		one.GPUs, one.RAM = 1, 0
+		most := l.most(func(m *machine) pasar.Bytes {
+			var most pasar.Bytes
+			for k := range m.gpus {
+				if m.gpus[k].allows(&c) {
+					most = max(most, m.gpus[k].total)
+				}
+			}
+			return most
+		})
+		if !l.any(one, false) {
+			what := fmt.Sprintf("%s of memory on one GPU", c.Mem)
+			if size > c.Mem {
+				what += fmt.Sprintf(" and its margin of %s", size-c.Mem)
+			}
+			// The margin of a smaller slice is no larger, so this surely fits.
+			how := "for all of a GPU leave out --mem"
+			if fits := most - (size - c.Mem); fits > 0 {
+				how = fmt.Sprintf("--mem %s fits; for all of a GPU leave out --mem", flag(fits))
+			}
+			return no(how, "%s (the largest GPU has %s)", what, most)
+		}
+	}
+	if c.RAM > 0 {
+		without := c
+		without.RAM = 0
+		if l.any(without, false) {
+			return no("ask for less with --ram or --mem", "%s together", c)
+		}
+	}
+	return no("ask for fewer GPUs or less memory", "%s on one machine", c)
+}
+
+// any reports whether a claim could fit on some machine; with cores false places for jobs without a GPU
+// don't count against it.
+func (l *ledger) any(c pasar.Claim, anyCores bool) bool {
+	for i := range l.machines {
+		m := &l.machines[i]
+		if anyCores && c.Kind == pasar.NoGPU && c.RAM <= m.hostTotal || m.couldFit(&c) {
+			return true
+		}
+	}
+	return false
+}
+
+// count is the most GPUs of one machine that a claim for one may have.
+func (l *ledger) count(c pasar.Claim) int {
+	most := 0
+	for i := range l.machines {
+		n := 0
+		for k := range l.machines[i].gpus {
+			if l.machines[i].gpus[k].allows(&c) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func (l *ledger) most(of func(*machine) pasar.Bytes) pasar.Bytes {
+	var most pasar.Bytes
+	for i := range l.machines {
+		most = max(most, of(&l.machines[i]))
+	}
+	return most
+}
+
+// flag is a size as a flag takes it, rounded down: 72G, or 500M.
+func flag(b pasar.Bytes) string {
+	if b >= pasar.GiB {
+		return fmt.Sprintf("%dG", b/pasar.GiB)
+	}
+	return fmt.Sprintf("%dM", b/pasar.MiB)
+}
