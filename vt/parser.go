@@ -1,0 +1,219 @@
+// Package vt understands what a program writes to a terminal: it turns the raw bytes into lines of
+// text as a person would have seen them.
+package vt
+
+import "unicode/utf8"
+
+// Bounds of what a sequence may be. Whatever exceeds one is dropped, and text goes on.
+const (
+	maxString = 64 << 10 // bytes of an OSC, DCS, APC, PM or SOS string
+	maxCSI    = 4 << 10  // bytes of a control sequence
+	maxParams = 32
+	maxParam  = 9999 // counts beyond it mean the same
+)
+
+// A handler is told what a parser found, in order.
+type handler interface {
+	print(r rune)
+	control(c byte)    // a C0 control
+	escape(final byte) // ESC final, without intermediate bytes
+	sequence(s *sequence)
+}
+
+// A sequence is a control sequence: CSI private params intermediate final.
+type sequence struct {
+	private byte  // < = > ? or 0
+	params  []int // omitted ones are -1
+	colon   bool  // some parameters were separated by colons
+	inter   byte  // the last intermediate byte, or 0
+	final   byte
+}
+
+// param is parameter i, or def if it was omitted or is 0.
+func (s *sequence) param(i, def int) int {
+	if i >= len(s.params) || s.params[i] <= 0 {
+		return def
+	}
+	return s.params[i]
+}
+
+type parserState int
+
+const (
+	ground parserState = iota
+	escaped
+	escapedMore // an intermediate byte came: a character set or the like
+	csi
+	stringOSC   // ended by BEL too
+	stringOther // DCS, APC, PM, SOS
+)
+
+// A parser splits a stream of bytes into characters and control functions. How the stream is cut
+// into writes makes no difference.
+type parser struct {
+	h       handler
+	state   parserState
+	size    int // bytes of the string or sequence under way
+	seq     sequence
+	partial []byte // of a UTF-8 character
+}
+
+func (p *parser) write(b []byte) {
+	for i := 0; i < len(b); i++ {
+		p.byte(b[i])
+	}
+}
+
+// close ends the stream: what is left of a character is shown as such.
+func (p *parser) close() {
+	for range p.partial {
+		p.h.print(utf8.RuneError)
+	}
+	p.partial = p.partial[:0]
+	p.state = ground
+}
+
+func (p *parser) byte(c byte) {
+	if len(p.partial) > 0 {
+		p.utf8(c)
+		return
+	}
+	switch p.state {
+	case ground:
+		switch {
+		case c >= 0x80:
+			p.utf8(c)
+		case c >= 0x20 && c != 0x7f:
+			p.h.print(rune(c))
+		default:
+			p.c0(c)
+		}
+	case escaped, escapedMore:
+		p.escape(c)
+	case csi:
+		p.csi(c)
+	default:
+		p.string(c)
+	}
+}
+
+// utf8 collects a character. Bytes that can't be one become U+FFFD each.
+func (p *parser) utf8(c byte) {
+	p.partial = append(p.partial, c)
+	for len(p.partial) > 0 && utf8.FullRune(p.partial) {
+		r, n := utf8.DecodeRune(p.partial)
+		rest := len(p.partial) - n
+		if r < 0x80 { // what follows a broken character is as any other byte
+			var again [utf8.UTFMax]byte
+			copy(again[:], p.partial)
+			p.partial = p.partial[:0]
+			for _, c := range again[:n+rest] {
+				p.byte(c)
+			}
+			return
+		}
+		copy(p.partial, p.partial[n:])
+		p.partial = p.partial[:rest]
+		if r >= 0xa0 { // C1 controls are dropped
+			p.h.print(r)
+		}
+	}
+}
+
+func (p *parser) c0(c byte) {
+	switch c {
+	case 0x1b:
+		p.state = escaped
+	case 0x7f, 0:
+	default:
+		p.h.control(c)
+	}
+}
+
+// common handles bytes that mean the same within every escape and sequence.
+func (p *parser) common(c byte) bool {
+	switch {
+	case c == 0x18, c == 0x1a: // CAN, SUB
+		p.state = ground
+	case c == 0x1b:
+		p.state = escaped
+	case c >= 0x80: // no sequence holds it, so this was none
+		p.state = ground
+		p.utf8(c)
+	case c < 0x20 || c == 0x7f:
+		p.c0(c)
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *parser) escape(c byte) {
+	if p.common(c) {
+		return
+	}
+	switch {
+	case c < 0x30:
+		p.state = escapedMore
+	case p.state == escapedMore:
+		p.state = ground
+	case c == '[':
+		p.state, p.size = csi, 0
+		p.seq = sequence{params: p.seq.params[:0]}
+	case c == ']':
+		p.state, p.size = stringOSC, 0
+	case c == 'P', c == 'X', c == '^', c == '_':
+		p.state, p.size = stringOther, 0
+	default:
+		p.state = ground
+		p.h.escape(c)
+	}
+}
+
+func (p *parser) csi(c byte) {
+	if p.common(c) {
+		return
+	}
+	if p.size++; p.size > maxCSI {
+		p.state = ground
+		return
+	}
+	s := &p.seq
+	switch {
+	case c >= '0' && c <= '9':
+		if len(s.params) == 0 {
+			s.params = append(s.params, -1)
+		}
+		n := &s.params[len(s.params)-1]
+		*n = min(max(*n, 0)*10+int(c-'0'), maxParam)
+	case c == ';' || c == ':':
+		if len(s.params) == 0 {
+			s.params = append(s.params, -1)
+		}
+		if len(s.params) < maxParams {
+			s.params = append(s.params, -1)
+		}
+		s.colon = s.colon || c == ':'
+	case c >= '<' && c <= '?':
+		s.private = c
+	case c < 0x30:
+		s.inter = c
+	default:
+		p.state = ground
+		s.final = c
+		p.h.sequence(s)
+	}
+}
+
+func (p *parser) string(c byte) {
+	switch {
+	case c == 0x18, c == 0x1a, c == 0x07 && p.state == stringOSC:
+		p.state = ground
+	case c == 0x1b: // ST is ESC \, and any other escape ends a string too
+		p.state = escaped
+	default:
+		if p.size++; p.size >= maxString {
+			p.state = ground
+		}
+	}
+}
