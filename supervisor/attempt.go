@@ -1,0 +1,183 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+// An attempt is one launch of a job in the hands of this process. One goroutine, in run, takes it
+// through its states; everyone else looks at history, output and events, and asks by way of stops.
+type attempt struct {
+	log  *slog.Logger
+	dir  string
+	spec pasar.AttemptSpec
+	sock string
+
+	changed bell // anything that peers are told, but output
+	history history
+	output  *output
+	events  *events
+	keys    *keyboard
+
+	stops chan pasar.Stop
+	over  chan struct{} // closed when no stop will be taken any more
+	term  chan struct{} // closed when the supervisor itself is asked to end
+
+	pty     *terminal
+	startAt time.Time
+	startUp time.Duration // by the boot-time clock
+	pid     int
+	record  pasar.ExitRecord
+}
+
+// newAttempt opens what an attempt needs before its claim says that a fork may have happened.
+func newAttempt(log *slog.Logger, dir, sock string, spec pasar.AttemptSpec) (*attempt, error) {
+	file, err := os.OpenFile(filepath.Join(dir, pasar.OutputFile), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	a := &attempt{log: log, dir: dir, spec: spec, sock: sock, output: newOutput(log, file),
+		stops: make(chan pasar.Stop), over: make(chan struct{}), term: make(chan struct{}, 1)}
+	a.history.bell = &a.changed
+	a.keys = newKeyboard(a)
+	a.events, err = watchEvents(log, filepath.Join(dir, pasar.EventsFile), &a.changed)
+	if err != nil {
+		a.output.close()
+		_ = file.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// status is a state with what goes with it.
+func (a *attempt) status(s ipc.AttemptState) ipc.Status {
+	st := ipc.Status{State: s, Key: a.spec.Key.String(), Pid: a.pid, Socket: a.sock, SupPid: os.Getpid()}
+	if !a.startAt.IsZero() {
+		st.StartedAt = a.startAt.UnixNano()
+	}
+	return st
+}
+
+// run takes the attempt from its claim to its record. It returns when nothing of the job is left and
+// the record is as safe as it can be made.
+func (a *attempt) run() {
+	a.record = pasar.ExitRecord{Schema: pasar.Schema, Key: a.spec.Key, Nonce: a.spec.Nonce}
+	reap := newReaper()
+	if err := a.launch(); err != nil {
+		a.log.Error("launch", "error", err)
+		a.record.LaunchError = err.Error()
+		a.record.LaunchStep, a.record.Errno = "pty", errno(err)
+		if le, ok := err.(*launchError); ok {
+			a.record.LaunchStep = le.step
+		}
+		reap.start(0)
+		close(a.over)
+		a.record.ExitedAt = time.Now()
+		a.finish(reap)
+		return
+	}
+	reap.start(a.pid)
+	a.history.add(a.status(ipc.AttemptRunning))
+
+	pumped := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		a.output.pump(a.pty.master)
+	}()
+	end := newEnding(a, reap, pumped)
+	end.run() // until nothing of the job is left
+	close(a.over)
+
+	a.record.ExitedAt = time.Now()
+	a.record.RunTime = pasar.Duration(bootTime() - a.startUp)
+	st := a.status(ipc.AttemptExited)
+	exit := a.record.Exit
+	st.Exit = &exit
+	a.history.add(st)
+
+	end.drain()
+	a.keys.close()
+	a.pty.close()
+	a.finish(reap)
+}
+
+// launch makes the terminal and forks.
+func (a *attempt) launch() error {
+	t, err := openTerminal(a.spec.Cols, a.spec.Rows)
+	if err != nil {
+		a.output.close()
+		return err
+	}
+	pid, err := fork(a.log, &a.spec, t.slave)
+	if err != nil {
+		t.close()
+		a.output.close()
+		return err
+	}
+	a.startAt, a.startUp = time.Now(), bootTime()
+	a.pty, a.pid = t, pid
+	a.keys.start(t)
+	return nil
+}
+
+// finish syncs the log, writes the record and announces the end.
+func (a *attempt) finish(reap *reaper) {
+	use := reap.stop()
+	r := &a.record
+	r.Pid, r.StartedAt = a.pid, a.startAt
+	r.PeakHost, r.UserTime, r.SystemTime = use.peak, pasar.Duration(use.user), pasar.Duration(use.system)
+	r.Checkpoint, r.BadEvents = a.events.finish()
+	var err error
+	if r.Output, r.Dropped, err = a.output.finish(); err != nil {
+		a.log.Error("finish log", "error", err)
+	}
+	if err := a.output.writeIndex(a.dir); err != nil {
+		a.log.Error("finish log", "error", err)
+	}
+	r.Tail = a.output.tail()
+	r.EndedAt = time.Now()
+
+	st := a.status(ipc.AttemptEnded)
+	exit := r.Exit
+	st.Exit = &exit
+	if err := writeRecord(a.dir, r); err != nil {
+		a.log.Error("write exit record", "error", err)
+		st.Error = err.Error()
+	}
+	st.Record = wireRecord(r)
+	a.history.add(st)
+}
+
+// wireRecord encodes a record so that its status fits in a frame: the tail gives way.
+func wireRecord(r *pasar.ExitRecord) []byte {
+	const room = ipc.MaxAttachFrame - 4<<10
+	short := *r
+	for {
+		b, err := json.Marshal(&short)
+		if err == nil && len(b) <= room {
+			return b
+		}
+		if len(short.Tail) == 0 {
+			return b // only a huge event could be at fault, and those are bounded
+		}
+		short.Tail = short.Tail[(len(short.Tail)+1)/2:]
+	}
+}
+
+// bootTime is the time since boot, suspended or not: no clock change touches it.
+func bootTime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}

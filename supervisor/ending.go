@@ -1,0 +1,236 @@
+package supervisor
+
+import (
+	"time"
+
+	"pasar"
+
+	"golang.org/x/sys/unix"
+)
+
+// Times of a job's end. Leftovers are processes that outlive the main one without a stop under way.
+const (
+	leftoverTerm = 250 * time.Millisecond // after the main process: SIGTERM to what is left
+	leftoverKill = 2 * time.Second        // after the main process: SIGKILL
+	drainLimit   = 2 * time.Second        // for output, once nothing of the job is left
+	lookEvery    = 100 * time.Millisecond // strays are nobody's children of ours, so no signal tells of their end
+	killFirst    = 2 * time.Millisecond   // from one SIGKILL round to the next, doubling
+	killLast     = time.Second
+)
+
+// An identity is a pid that can't be mistaken for a later one.
+type identity struct {
+	pid   int
+	start uint64
+}
+
+// An ending waits for the main process, carries out stops, and sees that nothing of the job is left.
+// It is the only one that signals the job, and runs on one goroutine.
+type ending struct {
+	a      *attempt
+	reap   *reaper
+	pumped <-chan struct{}
+	family *family
+
+	stop      *pasar.Stop // the one in effect
+	terminate bool        // SIGTERM was sent, by a stop or because the supervisor was asked to end
+	graceEnd  time.Time   // with terminate: SIGKILL from here on
+
+	reaped   bool // the main process
+	reapedAt time.Time
+	left     map[identity]bool // leftovers seen
+	swept    bool              // leftovers got their SIGTERM
+	killGap  time.Duration     // to the next SIGKILL round
+}
+
+func newEnding(a *attempt, reap *reaper, pumped <-chan struct{}) *ending {
+	main, err := readStat(a.pid)
+	if err != nil {
+		main = stat{pid: a.pid}
+	}
+	return &ending{a: a, reap: reap, pumped: pumped, family: newFamily(main, a.spec.Nonce),
+		left: make(map[identity]bool), killGap: killFirst}
+}
+
+// run returns once the main process is reaped and no process of the job is left.
+func (e *ending) run() {
+	for {
+		reaped := e.reap.any.wait()
+		if e.reaped {
+			e.a.pty.closeSlave()
+		}
+		next, gone := e.step(time.Now())
+		if gone {
+			return
+		}
+		timer, stop := after(next)
+		if !e.reaped {
+			reaped = nil // the end of some orphan changes nothing
+		}
+		select {
+		case d := <-e.reap.ended:
+			e.reaped, e.reapedAt = true, time.Now()
+			e.a.record.Exit = exitOf(d.status)
+		case s := <-e.a.stops:
+			e.request(s, time.Now())
+		case <-e.a.term:
+			e.begin(time.Duration(e.a.spec.Grace), time.Now())
+		case <-reaped:
+		case <-timer:
+		}
+		stop()
+	}
+}
+
+// after is a channel that delivers once in d, or never if d is 0, and a function that ends it.
+func after(d time.Duration) (<-chan time.Time, func() bool) {
+	if d <= 0 {
+		return nil, func() bool { return true }
+	}
+	t := time.NewTimer(d)
+	return t.C, t.Stop
+}
+
+// request takes a stop into account: the first one begins the sequence, a repeated one changes
+// nothing, and a later one can only shorten the grace.
+func (e *ending) request(s pasar.Stop, now time.Time) {
+	grace := time.Duration(s.Grace)
+	if s.Now {
+		grace = 0
+	}
+	again := e.stop != nil && e.stop.ID == s.ID
+	if again && !s.Now {
+		return
+	}
+	e.stop = &s
+	e.a.record.Stop = &s
+	if s.Now && !e.terminate {
+		e.terminate, e.graceEnd = true, now
+		return
+	}
+	e.begin(grace, now)
+}
+
+// begin sends SIGTERM, unless that was done, and sets the end of the grace unless it is sooner.
+func (e *ending) begin(grace time.Duration, now time.Time) {
+	end := now.Add(grace)
+	if e.terminate {
+		if end.Before(e.graceEnd) {
+			e.graceEnd = end
+		}
+		return
+	}
+	e.terminate, e.graceEnd = true, end
+	e.note(pasar.StepTerm)
+	if !e.reaped {
+		// The main process's group needs no search.
+		for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGCONT} {
+			_ = unix.Kill(-e.a.pid, sig)
+		}
+	}
+	var others []member
+	for _, m := range e.family.members() {
+		if e.reaped || m.pgrp != e.a.pid || m.stray {
+			others = append(others, m)
+		}
+	}
+	signalAll(others, unix.SIGTERM, unix.SIGCONT)
+}
+
+func (e *ending) note(s pasar.StopStep) { e.a.record.StopStep = s }
+
+// step does what is due now. It returns when to look again, 0 for only when something happens, and
+// whether nothing of the job is left.
+func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
+	kill := e.terminate && !now.Before(e.graceEnd)
+	if !e.reaped {
+		if kill {
+			return e.kill(e.family.members()), false
+		}
+		if e.terminate {
+			return e.graceEnd.Sub(now), false
+		}
+		return 0, false
+	}
+
+	members := e.family.members()
+	if len(members) == 0 {
+		return 0, true
+	}
+	age := now.Sub(e.reapedAt)
+	if age >= leftoverTerm {
+		for _, m := range members {
+			e.left[identity{m.pid, m.start}] = true
+		}
+		e.a.record.Leftovers = len(e.left)
+	}
+	switch {
+	case kill, !e.terminate && age >= leftoverKill:
+		return e.kill(members), false
+	case e.terminate: // they have the grace that the stop gave
+		return min(lookEvery, e.graceEnd.Sub(now)), false
+	case age < leftoverTerm:
+		return min(lookEvery, leftoverTerm-age), false
+	case !e.swept:
+		e.swept = true
+		signalAll(members, unix.SIGTERM, unix.SIGCONT)
+	}
+	return min(lookEvery, leftoverKill-age), false
+}
+
+// kill sends SIGKILL to every member and returns when to try again: what can't die yet, for instance
+// in a driver, is tried less and less often, but never given up, since its memory is still claimed.
+func (e *ending) kill(members []member) time.Duration {
+	if e.terminate {
+		e.note(pasar.StepKill)
+	}
+	if len(members) > 8 { // it may be breeding: hold all of it first
+		for range 20 {
+			signalAll(members, unix.SIGSTOP)
+			more := e.family.members()
+			if len(more) <= len(members) {
+				members = more
+				break
+			}
+			members = more
+		}
+	}
+	signalAll(members, unix.SIGKILL)
+	gap := e.killGap
+	e.killGap = min(2*gap, killLast)
+	return gap
+}
+
+// drain waits for the end of the output, for at most drainLimit; then something that isn't the job's
+// holds the terminal, and what can be read now is all.
+func (e *ending) drain() {
+	t := time.NewTimer(drainLimit)
+	defer t.Stop()
+	select {
+	case <-e.pumped:
+		return
+	case <-t.C:
+	}
+	e.a.record.TailForced = true
+	_ = e.a.pty.master.SetReadDeadline(time.Now())
+	<-e.pumped
+}
+
+// signalAll signals members and, so that nothing just forked is missed, their process groups.
+func signalAll(members []member, sigs ...unix.Signal) {
+	own := unix.Getpgrp()
+	for _, sig := range sigs {
+		groups := make(map[int]bool)
+		for _, m := range members {
+			if m.stray || m.pgrp <= 1 || m.pgrp == own {
+				_ = signalProcess(m.stat, sig)
+				continue
+			}
+			if groups[m.pgrp] {
+				continue
+			}
+			groups[m.pgrp] = true
+			_ = unix.Kill(-m.pgrp, sig)
+		}
+	}
+}

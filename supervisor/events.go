@@ -1,0 +1,302 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pasar"
+	"pasar/jobproto"
+)
+
+// Bounds on what a job can make us do by reporting.
+const (
+	eventLine  = jobproto.MaxLine
+	eventBurst = 8                      // events of one kind passed on at once
+	eventEvery = 250 * time.Millisecond // and then one in so long, always the latest
+	eventLog   = 128                    // events kept for peers that fall behind
+	eventRead  = 32 << 10
+)
+
+// Events are what the job reported, numbered from 1. A flood of one kind is thinned out: the latest
+// is always passed on, those between may not be.
+type events struct {
+	log     *slog.Logger
+	path    string
+	changed *bell
+
+	mu     sync.Mutex // guards what follows
+	last   int        // number of the newest
+	recent []numbered // the newest, in order
+	latest map[pasar.EventKind]numbered
+	rates  map[pasar.EventKind]*rate
+	bad    int
+
+	reader eventReader
+	notify *os.File // inotify
+	done   chan struct{}
+}
+
+type numbered struct {
+	number int
+	event  pasar.Event
+}
+
+// A rate thins out one kind of event.
+type rate struct {
+	tokens  float64
+	at      time.Time    // when tokens was right
+	pending *pasar.Event // the latest that was held back
+	timer   *time.Timer  // while something is pending
+}
+
+// watchEvents creates the events file, if need be, and follows it.
+func watchEvents(log *slog.Logger, path string, changed *bell) (*events, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open events: %w", err)
+	}
+	e := &events{log: log, path: path, changed: changed, latest: make(map[pasar.EventKind]numbered),
+		rates: make(map[pasar.EventKind]*rate), reader: eventReader{file: f}, done: make(chan struct{})}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err == nil {
+		if _, err = unix.InotifyAddWatch(fd, path, unix.IN_MODIFY|unix.IN_CLOSE_WRITE); err != nil {
+			_ = unix.Close(fd)
+		}
+	}
+	if err != nil {
+		// The machine is short of watches. What the job reports is then read when it ends.
+		log.Warn("events are read only at the end", "error", fmt.Errorf("watch events: %w", err))
+		close(e.done)
+		return e, nil
+	}
+	e.notify = os.NewFile(uintptr(fd), "inotify")
+	go e.follow()
+	return e, nil
+}
+
+// follow reads the file whenever it was written to, until notify is closed.
+func (e *events) follow() {
+	defer close(e.done)
+	buf := make([]byte, 4<<10)
+	for {
+		if _, err := e.notify.Read(buf); err != nil {
+			if !errors.Is(err, os.ErrClosed) {
+				e.log.Error("watch events", "error", err)
+			}
+			return
+		}
+		e.take()
+	}
+}
+
+// take reads what is new. Only follow calls it, and finish once follow has ended.
+func (e *events) take() {
+	if err := e.reader.lines(e.line); err != nil {
+		e.log.Error("read events", "error", err)
+	}
+}
+
+// line decodes one line and passes it on, or counts it as bad.
+func (e *events) line(line []byte, tooLong bool) {
+	var ev pasar.Event
+	err := errors.New("too long")
+	if !tooLong {
+		ev, err = jobproto.Decode(line)
+	}
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		if e.bad++; e.bad == 1 {
+			e.log.Warn("bad event line", "error", err)
+		}
+		return
+	}
+	ev.At = now
+	e.admit(ev, now)
+}
+
+// admit passes an event on, or holds it back as the latest of its kind; the caller holds mu.
+func (e *events) admit(ev pasar.Event, now time.Time) {
+	r := e.rates[ev.Kind]
+	if r == nil {
+		r = &rate{tokens: eventBurst, at: now}
+		e.rates[ev.Kind] = r
+	}
+	r.tokens = min(eventBurst, r.tokens+float64(now.Sub(r.at))/float64(eventEvery))
+	r.at = now
+	if r.tokens >= 1 && r.pending == nil {
+		r.tokens--
+		e.append(ev)
+		return
+	}
+	first := r.pending == nil
+	r.pending = &ev
+	if first {
+		wait := time.Duration((1 - r.tokens) * float64(eventEvery))
+		r.timer = time.AfterFunc(max(wait, 0), func() { e.release(r) })
+	}
+}
+
+// release passes on what a rate held back.
+func (e *events) release(r *rate) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.pending == nil {
+		return
+	}
+	ev := *r.pending
+	r.pending = nil
+	r.tokens, r.at = 0, time.Now()
+	e.append(ev)
+}
+
+// append numbers an event and shows it to the peers; the caller holds mu.
+func (e *events) append(ev pasar.Event) {
+	e.last++
+	n := numbered{e.last, ev}
+	e.latest[ev.Kind] = n
+	if len(e.recent) == eventLog {
+		e.recent = append(e.recent[:0], e.recent[eventLog/2:]...)
+	}
+	e.recent = append(e.recent, n)
+	e.changed.ring()
+}
+
+// since returns events with a number above n, in order. Someone who starts (n is 0), or has fallen
+// behind, gets the latest of each lasting kind.
+func (e *events) since(n int) []numbered {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []numbered
+	if n > 0 && (len(e.recent) == 0 || e.recent[0].number <= n+1) {
+		for _, ev := range e.recent {
+			if ev.number > n {
+				out = append(out, ev)
+			}
+		}
+		return out
+	}
+	for _, kind := range []pasar.EventKind{pasar.EventCheckpoint, pasar.EventResumed, pasar.EventProgress} {
+		if ev, ok := e.latest[kind]; ok && ev.number > n {
+			out = append(out, ev)
+		}
+	}
+	for i := 1; i < len(out); i++ { // three at most
+		for j := i; j > 0 && out[j].number < out[j-1].number; j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+// newest is the number of the newest event.
+func (e *events) newest() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
+}
+
+// finish reads the last events, which a job may have written just before it ended, and returns the
+// last checkpoint and the number of bad lines.
+func (e *events) finish() (checkpoint *pasar.Event, bad int) {
+	if e.notify != nil {
+		_ = e.notify.Close()
+	}
+	<-e.done
+	e.take()
+	e.reader.rest(e.line)
+	_ = e.reader.file.Close()
+	e.mu.Lock()
+	rates := make([]*rate, 0, len(e.rates))
+	for _, r := range e.rates {
+		if r.timer != nil {
+			r.timer.Stop()
+		}
+		rates = append(rates, r)
+	}
+	e.mu.Unlock()
+	for _, r := range rates {
+		e.release(r)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ev, ok := e.latest[pasar.EventCheckpoint]; ok {
+		checkpoint = &ev.event
+	}
+	return checkpoint, e.bad
+}
+
+// An eventReader cuts a growing file into lines.
+type eventReader struct {
+	file *os.File
+	at   int64
+	part []byte // an unfinished line
+	skip bool   // the rest of a line that is too long
+}
+
+// lines calls f with each new whole line, and once for each line that is too long.
+func (r *eventReader) lines(f func(line []byte, tooLong bool)) error {
+	if fi, err := r.file.Stat(); err == nil && fi.Size() < r.at {
+		r.at, r.part, r.skip = 0, nil, false // truncated: it begins anew
+	}
+	buf := make([]byte, eventRead)
+	for {
+		n, err := r.file.ReadAt(buf, r.at)
+		r.at += int64(n)
+		r.cut(buf[:n], f)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *eventReader) cut(p []byte, f func([]byte, bool)) {
+	for len(p) > 0 {
+		i := 0
+		for i < len(p) && p[i] != '\n' {
+			i++
+		}
+		if i == len(p) {
+			if !r.skip {
+				r.part = append(r.part, p...)
+			}
+			if len(r.part) > eventLine {
+				f(nil, true)
+				r.part, r.skip = nil, true
+			}
+			return
+		}
+		line := p[:i]
+		if len(r.part) > 0 {
+			line = append(r.part, line...)
+		}
+		switch {
+		case r.skip:
+			r.skip = false
+		case len(line) > eventLine:
+			f(nil, true)
+		case len(line) > 0:
+			f(line, false)
+		}
+		r.part, p = nil, p[i+1:]
+	}
+}
+
+// rest calls f with a last line that has no newline.
+func (r *eventReader) rest(f func([]byte, bool)) {
+	if len(r.part) > 0 {
+		f(r.part, false)
+	}
+	r.part = nil
+}

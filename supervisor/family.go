@@ -1,0 +1,146 @@
+package supervisor
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A family finds every process of the job: what descends from the supervisor (orphans come back to
+// it, as it is their reaper), what is in the session of the main process, and what carries the
+// attempt's nonce in its environment. A pasard that the job started, and its supervisors, are not of
+// the job: they outlive it.
+type family struct {
+	self  int
+	main  stat   // the main process
+	nonce []byte // PASAR_NONCE=…
+	exe   os.FileInfo
+}
+
+func newFamily(main stat, nonce string) *family {
+	f := &family{self: os.Getpid(), main: main, nonce: []byte("PASAR_NONCE=" + nonce)}
+	f.exe, _ = os.Stat("/proc/self/exe")
+	return f
+}
+
+// A member is a living process of the job. Strays belong only by the nonce, so that their process
+// group may hold processes that are not of the job.
+type member struct {
+	stat
+	stray bool
+}
+
+// anyChild reports whether the supervisor has a child, dead or alive. Without one nothing descends
+// from it, and as orphans come back to it, nothing is left of the main process's session either.
+func anyChild() bool {
+	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err != unix.ECHILD
+}
+
+// youngerStrays is a fast answer to whether a stray can exist at all: none can if no process was
+// made since the main one.
+func (f *family) youngerStrays() bool {
+	b, err := os.ReadFile("/proc/loadavg") // its fifth field is the pid made last
+	if err != nil {
+		return true
+	}
+	fields := bytes.Fields(b)
+	return len(fields) < 5 || string(fields[4]) != strconv.Itoa(f.main.pid)
+}
+
+// members lists the living processes of the job.
+func (f *family) members() []member {
+	descend := anyChild()
+	if !descend && !f.youngerStrays() {
+		return nil
+	}
+	all := listProcesses()
+	kids := make(map[int][]int, len(all))
+	for pid, s := range all {
+		kids[s.ppid] = append(kids[s.ppid], pid)
+	}
+	ours := make(map[int]bool)
+	var found []member
+	var walk func(pid int)
+	walk = func(pid int) {
+		for _, kid := range kids[pid] {
+			s := all[kid]
+			if ours[kid] || f.spared(s) {
+				continue
+			}
+			ours[kid] = true
+			if !s.zombie {
+				found = append(found, member{stat: s})
+			}
+			walk(kid)
+		}
+	}
+	walk(f.self)
+	for pid, s := range all {
+		switch {
+		case ours[pid] || s.zombie || pid == f.self || s.start < f.main.start:
+		case s.session == f.main.pid || s.pgrp == f.main.pid:
+			found = append(found, member{stat: s})
+		case f.carriesNonce(pid) && !f.spared(s):
+			found = append(found, member{stat: s, stray: true})
+		}
+	}
+	return found
+}
+
+// spared reports whether a process is pasar's own: one that runs the file we run, or a daemon.
+func (f *family) spared(s stat) bool {
+	if s.session == f.main.pid || s.zombie {
+		return false // the daemon and supervisors lead sessions of their own
+	}
+	link := "/proc/" + strconv.Itoa(s.pid) + "/exe"
+	if fi, err := os.Stat(link); err == nil && f.exe != nil && os.SameFile(fi, f.exe) {
+		return true
+	}
+	name, err := os.Readlink(link)
+	return err == nil && filepath.Base(name) == "pasard"
+}
+
+// carriesNonce reports whether a process was started with the attempt's nonce in its environment.
+func (f *family) carriesNonce(pid int) bool {
+	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false // another user's, or gone
+	}
+	defer file.Close()
+	env, err := io.ReadAll(io.LimitReader(file, 4<<20))
+	if err != nil {
+		return false
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if bytes.Equal(v, f.nonce) {
+			return true
+		}
+	}
+	return false
+}
+
+// listProcesses reads the stat of every process there is.
+func listProcesses() map[int]stat {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	all := make(map[int]stat, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if s, err := readStat(pid); err == nil {
+			all[pid] = s
+		}
+	}
+	return all
+}

@@ -1,0 +1,132 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"pasar"
+)
+
+// A launchError says at which step a job could not be started.
+type launchError struct {
+	step string // pty, chdir, exec, fork
+	text string
+	err  error
+}
+
+func (e *launchError) Error() string { return fmt.Sprintf("%s: %v", e.text, e.err) }
+func (e *launchError) Unwrap() error { return e.err }
+
+// errno is the system error behind err; 0 if there is none.
+func errno(err error) int {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return int(no)
+	}
+	return 0
+}
+
+// fork starts the main process on the terminal's slave and returns its pid. It runs on a thread of
+// its own that lives as long as this process, since the job's parent-death signal follows the thread.
+func fork(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, error) {
+	type result struct {
+		pid int
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked
+		pid, err := forkHere(log, spec, slave)
+		done <- result{pid, err}
+		select {}
+	}()
+	r := <-done
+	return r.pid, r.err
+}
+
+// forkHere does the work of fork on the present thread. What a child inherits is set on ourselves and
+// put back: nothing runs between fork and exec that could do it in the child.
+func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, error) {
+	cwd := string(spec.Cwd)
+	argv, env := plain(spec.Argv), plain(spec.Surroundings.Env)
+	if err := enterable(cwd); err != nil {
+		return 0, &launchError{"chdir", "change to directory " + cwd, err}
+	}
+	file, err := resolve(argv[0], cwd, env)
+	if err != nil {
+		return 0, &launchError{"exec", "run " + argv[0], err}
+	}
+	if n := spec.Surroundings.Nice; n != 0 {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), n); err != nil {
+			log.Warn("nice value not carried over", "nice", n, "error", err)
+		}
+	}
+	own := readOOM()
+	if own >= 0 {
+		if writeOOM(min(own+oomApart, 1000)) == nil {
+			defer func() { _ = writeOOM(own) }()
+		}
+	} else if writeOOM(0) == nil {
+		defer func() { _ = writeOOM(own) }()
+	}
+	if m := spec.Surroundings.Umask; m >= 0 {
+		defer syscall.Umask(syscall.Umask(m & 0o777))
+	}
+	defer lowerLimits(log, spec.Surroundings.Limits)()
+
+	fd := slave.Fd()
+	attr := &syscall.ProcAttr{Dir: cwd, Env: env, Files: []uintptr{fd, fd, fd}, Sys: &syscall.SysProcAttr{
+		Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: syscall.SIGKILL,
+	}}
+	pid, err := syscall.ForkExec(file, argv, attr)
+	if errors.Is(err, syscall.ENOEXEC) {
+		// A script without an interpreter line: execvp(3) gives it to the shell.
+		pid, err = syscall.ForkExec("/bin/sh", append([]string{"/bin/sh", file}, argv[1:]...), attr)
+	}
+	switch {
+	case err == nil:
+		return pid, nil
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return 0, &launchError{"fork", "fork", err}
+	}
+	return 0, &launchError{"exec", "run " + argv[0], err}
+}
+
+// plain is args as strings; the bytes are the same.
+func plain(args []pasar.Arg) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = string(a)
+	}
+	return out
+}
+
+// lowerLimits sets our soft limits to the submitter's, never above the hard ones, and returns a
+// function that puts ours back. It must be syscall.Setrlimit: Go gives a child the RLIMIT_NOFILE it
+// found at start unless that function was called.
+func lowerLimits(log *slog.Logger, limits []pasar.Rlimit) (restore func()) {
+	var undo []func()
+	for _, l := range limits {
+		var was syscall.Rlimit
+		err := syscall.Getrlimit(l.Resource, &was)
+		if err == nil {
+			err = syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: min(l.Soft, was.Max), Max: was.Max})
+		}
+		if err != nil {
+			log.Warn("limit not carried over", "resource", l.Resource, "soft", l.Soft, "error", err)
+			continue
+		}
+		undo = append(undo, func() { _ = syscall.Setrlimit(l.Resource, &was) })
+	}
+	return func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package supervisor
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Sizes and times of the way from the PTY to the log.
+const (
+	batchSize   = 64 << 10             // bytes of one read and one write
+	gather      = 2 * time.Millisecond // how long a small batch waits for more
+	backlogMax  = 512 << 10            // unwritten bytes at which the PTY waits for the disk
+	stallAfter  = 5 * time.Second      // a write under way for so long no longer holds up the PTY
+	retryEvery  = time.Second          // tries to write again while the log is degraded
+	finishLimit = 10 * time.Second     // for the last writes and the sync of a job that has ended
+)
+
+// Output is everything the job wrote: an endless stream of bytes addressed by absolute offset. One
+// goroutine reads the PTY into the ring, one writes the ring to the log; readers are offsets and are
+// never waited for.
+type output struct {
+	log *slog.Logger
+
+	mu     sync.Mutex // guards what follows; never held over a read or write
+	ring   ring
+	closed bool  // no more will come
+	done   int64 // the log has everything below, but for the gaps
+	gaps   []gap
+	bad    bool // the log can't be written just now
+	lost   bool // what is in the ring and not in the log never will be
+
+	grown  bell // rung when something came, or the stream closed
+	stored bell // rung when the log got further, or became bad
+	kick   chan struct{}
+	full   chan struct{}
+
+	file    *os.File
+	written chan struct{} // closed when the writer has ended
+}
+
+// A gap is output that the log doesn't have, in [from, to).
+type gap struct{ from, to int64 }
+
+func newOutput(log *slog.Logger, file *os.File) *output {
+	o := &output{log: log, file: file, kick: make(chan struct{}, 1), full: make(chan struct{}, 1),
+		written: make(chan struct{})}
+	go o.write()
+	return o
+}
+
+// pump copies the master to the ring until it ends, which for a PTY is EIO once every slave is
+// closed and all is read, or until cut makes its reads fail.
+func (o *output) pump(master io.Reader) {
+	defer o.close()
+	buf := make([]byte, batchSize)
+	for {
+		n, err := master.Read(buf)
+		if n > 0 {
+			o.add(buf[:n])
+		}
+		if err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) && !isEnd(err) {
+				o.log.Error("read pty", "error", err)
+			}
+			return
+		}
+		o.waitForDisk()
+	}
+}
+
+// add appends bytes and wakes readers and the writer.
+func (o *output) add(p []byte) {
+	o.mu.Lock()
+	o.ring.append(p)
+	backlog := o.ring.end - o.done
+	o.mu.Unlock()
+	nudge(o.kick)
+	if backlog >= batchSize {
+		nudge(o.full)
+	}
+	o.grown.ring()
+}
+
+func (o *output) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	nudge(o.kick)
+	nudge(o.full)
+	o.grown.ring()
+}
+
+// waitForDisk holds up the PTY while the disk is slow, but not while it is broken or hung.
+func (o *output) waitForDisk() {
+	var limit *time.Timer
+	for {
+		stored := o.stored.wait()
+		o.mu.Lock()
+		wait := !o.bad && o.ring.end-o.done > backlogMax
+		o.mu.Unlock()
+		if !wait {
+			break
+		}
+		if limit == nil {
+			limit = time.NewTimer(stallAfter)
+			defer limit.Stop()
+		}
+		select {
+		case <-stored:
+		case <-limit.C:
+			o.mu.Lock()
+			o.bad = true // until the write under way comes back
+			at := o.done
+			o.mu.Unlock()
+			o.log.Error("log write hangs; output goes on without it", "offset", at)
+			return
+		}
+	}
+}
+
+// nudge makes a receiver of a one-place channel run once more.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// extent is where the stream ends now, and whether that is final.
+func (o *output) extent() (end int64, closed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ring.end, o.closed
+}
+
+// read copies output from an offset on into p. If nothing is to be had at that offset because it is
+// in a gap, n is 0 and to is where output goes on; at the end of the stream both are as if nothing
+// was there: n is 0 and to is off.
+func (o *output) read(p []byte, off int64) (n int, to int64) {
+	o.mu.Lock()
+	if off >= o.ring.start() {
+		n = o.ring.read(p, off)
+		o.mu.Unlock()
+		return n, off + int64(n)
+	}
+	limit := min(o.done, o.ring.start()) // the log has this much
+	skip := o.ring.start()
+	for _, g := range o.gaps {
+		if off >= g.from && off < g.to {
+			o.mu.Unlock()
+			return 0, g.to
+		}
+		if g.from > off {
+			limit = min(limit, g.from)
+			break
+		}
+	}
+	o.mu.Unlock()
+	if off >= limit { // not stored yet, and no longer in the ring
+		return 0, skip
+	}
+	n, err := o.file.ReadAt(p[:min(int64(len(p)), limit-off)], off)
+	if n == 0 {
+		o.log.Error("read log", "offset", off, "error", err)
+		return 0, limit
+	}
+	return n, off + int64(n)
+}

@@ -1,0 +1,84 @@
+package supervisor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stat is what proc(5) says of one process. A pid alone is reused; with its start time it isn't.
+type stat struct {
+	pid, ppid, pgrp, session int
+	start                    uint64 // clock ticks since boot
+	zombie                   bool
+}
+
+// readStat reads /proc/pid/stat. The name in it may hold spaces and parentheses, so fields are
+// counted from the last one.
+func readStat(pid int) (stat, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(pid, b)
+}
+
+func parseStat(pid int, b []byte) (stat, error) {
+	i := bytes.LastIndexByte(b, ')')
+	if i < 0 {
+		return stat{}, fmt.Errorf("parse stat of %d: no name", pid)
+	}
+	f := bytes.Fields(b[i+1:]) // f[0] is field 3, the state
+	if len(f) < 20 {
+		return stat{}, fmt.Errorf("parse stat of %d: %d fields", pid, len(f))
+	}
+	s := stat{pid: pid, zombie: f[0][0] == 'Z' || f[0][0] == 'X'}
+	for _, v := range []struct {
+		at int
+		to *int
+	}{{1, &s.ppid}, {2, &s.pgrp}, {3, &s.session}} {
+		n, err := strconv.Atoi(string(f[v.at]))
+		if err != nil {
+			return stat{}, fmt.Errorf("parse stat of %d: %w", pid, err)
+		}
+		*v.to = n
+	}
+	n, err := strconv.ParseUint(string(f[19]), 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("parse stat of %d: %w", pid, err)
+	}
+	s.start = n
+	return s, nil
+}
+
+// signalProcess signals exactly the process that s describes, by way of a pidfd; a process that has
+// gone is no error.
+func signalProcess(s stat, sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(s.pid, 0)
+	if errors.Is(err, unix.ENOSYS) {
+		if now, err := readStat(s.pid); err != nil || now.start != s.start {
+			return nil
+		}
+		return ignoreGone(unix.Kill(s.pid, sig))
+	}
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer unix.Close(fd)
+	// The pidfd holds whoever has the pid now; only then is its start time a proof.
+	if now, err := readStat(s.pid); err != nil || now.start != s.start {
+		return nil
+	}
+	return ignoreGone(unix.PidfdSendSignal(fd, sig, nil, 0))
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return err
+}

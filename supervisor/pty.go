@@ -1,0 +1,114 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sizes a terminal may have, and the one of a job that nobody watches.
+const (
+	minCols, maxCols, usualCols = 2, 2000, 120
+	minRows, maxRows, usualRows = 1, 1000, 40
+)
+
+// A terminal is both ends of a PTY. The slave is kept open until the main process is reaped: there is
+// no end of file while a job closes and reopens its terminal, and no output is lost at its end.
+type terminal struct {
+	master *os.File // non-blocking, so that deadlines and Close work
+	slave  *os.File
+}
+
+// openTerminal makes a PTY of a size with the kernel's usual modes and UTF-8 input editing.
+func openTerminal(cols, rows int) (*terminal, error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+	}
+	t := &terminal{master: os.NewFile(uintptr(fd), "/dev/ptmx")}
+	if err := t.openSlave(fd); err != nil {
+		_ = t.master.Close()
+		return nil, err
+	}
+	if err := t.setup(cols, rows); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *terminal) openSlave(master int) error {
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return fmt.Errorf("unlock pty: %w", err)
+	}
+	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		return fmt.Errorf("name pty: %w", err)
+	}
+	name := fmt.Sprintf("/dev/pts/%d", n)
+	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := unix.Open(name, flags, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	t.slave = os.NewFile(uintptr(fd), name)
+	return nil
+}
+
+func (t *terminal) setup(cols, rows int) error {
+	if cols == 0 || rows == 0 {
+		cols, rows = usualCols, usualRows
+	}
+	if err := t.resize(cols, rows); err != nil {
+		return err
+	}
+	fd := int(t.slave.Fd())
+	modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return fmt.Errorf("read terminal modes: %w", err)
+	}
+	modes.Iflag |= unix.IUTF8
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, modes); err != nil {
+		return fmt.Errorf("set terminal modes: %w", err)
+	}
+	return nil
+}
+
+// resize sets the size, clamped to what is allowed. Zero in either is ignored.
+func (t *terminal) resize(cols, rows int) error {
+	if cols <= 0 || rows <= 0 {
+		return nil
+	}
+	cols, rows = clampSize(cols, rows)
+	raw, err := t.master.SyscallConn() // Fd would make it blocking
+	if err != nil {
+		return fmt.Errorf("set terminal size: %w", err)
+	}
+	var ierr error
+	if err := raw.Control(func(fd uintptr) {
+		ierr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)})
+	}); err != nil {
+		return fmt.Errorf("set terminal size: %w", err)
+	}
+	if ierr != nil {
+		return fmt.Errorf("set terminal size: %w", ierr)
+	}
+	return nil
+}
+
+func clampSize(cols, rows int) (int, int) {
+	return min(max(cols, minCols), maxCols), min(max(rows, minRows), maxRows)
+}
+
+func (t *terminal) closeSlave() {
+	if t.slave != nil {
+		_ = t.slave.Close()
+		t.slave = nil
+	}
+}
+
+func (t *terminal) close() {
+	t.closeSlave()
+	_ = t.master.Close()
+}

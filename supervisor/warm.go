@@ -1,0 +1,155 @@
+package supervisor
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+// Times of a supervisor whose attempt has ended.
+const (
+	lingerLimit = 60 * time.Second      // for the daemon to journal the end, and for late readers
+	claimSync   = 50 * time.Millisecond // a job shorter than this never needs its claim on disk
+)
+
+// A Warm supervisor waits for an attempt, and is then that attempt's supervisor to its end.
+type Warm struct {
+	Run     string   // the private directory where the socket is bound
+	Control net.Conn // to whoever started us: LAUNCH comes from there
+	Log     *slog.Logger
+	LogFile func(*os.File) error // moves the log into the attempt's directory; may be nil
+}
+
+// Serve returns nil when there is no more to do: the starter went away before it had a launch for
+// us, or the attempt has ended and been taken note of.
+func (w *Warm) Serve() error {
+	var nonce [8]byte
+	_, _ = rand.Read(nonce[:])
+	path := filepath.Join(w.Run, hex.EncodeToString(nonce[:])+".sock")
+	srv, err := listen(w.Log, path)
+	if err != nil {
+		return err
+	}
+	defer srv.close()
+
+	sig := make(chan os.Signal, 4)
+	signal.Notify(sig, syscall.SIGTERM, syscall.SIGUSR1)
+	defer signal.Stop(sig)
+	go srv.obey(sig, w.Control)
+
+	control := ipc.NewAttachConn(w.Control)
+	for {
+		typ, body, err := control.Recv()
+		if err != nil {
+			_ = w.Control.Close()
+			return nil // the starter is gone, and nothing was begun
+		}
+		if typ != ipc.AttachLaunch {
+			continue
+		}
+		var l ipc.Launch
+		if err := ipc.DecodeBody(body, &l); err != nil {
+			return w.refuse(control, ipc.AttemptFailed, err)
+		}
+		a, claim, err := w.prepare(l.Dir, srv)
+		if errors.Is(err, errTaken) {
+			if err := w.refuse(control, ipc.AttemptTaken, err); err != nil {
+				return nil
+			}
+			continue
+		}
+		if err != nil {
+			_ = w.refuse(control, ipc.AttemptFailed, err)
+			return err
+		}
+		srv.adopt(w.Control, control)
+		late := time.AfterFunc(claimSync, func() { w.syncClaim(claim, l.Dir) })
+		a.run()
+		late.Stop()
+		srv.linger()
+		return nil
+	}
+}
+
+// refuse answers a LAUNCH that came to nothing.
+func (w *Warm) refuse(c *ipc.AttachConn, state ipc.AttemptState, why error) error {
+	return c.Send(ipc.AttachStatus, &ipc.Status{State: state, Error: why.Error(), SupPid: os.Getpid()})
+}
+
+// prepare does all that comes before the fork. When it succeeds the claim names us.
+func (w *Warm) prepare(dir string, srv *server) (*attempt, *os.File, error) {
+	spec, err := readSpec(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	claim, err := takeClaim(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	fail := func(err error) (*attempt, *os.File, error) {
+		_ = claim.Close()
+		return nil, nil, err
+	}
+	if err := w.moveLog(dir); err != nil {
+		return fail(err)
+	}
+	if err := reserve(dir); err != nil {
+		return fail(err)
+	}
+	a, err := newAttempt(w.Log.With("attempt", spec.Key.String()), dir, srv.path, spec)
+	if err != nil {
+		return fail(err)
+	}
+	srv.hold(a)
+	if err := writeHolding(claim, dir, &spec, srv.path); err != nil {
+		return fail(err)
+	}
+	a.history.add(a.status(ipc.AttemptClaimed))
+	return a, claim, nil
+}
+
+// moveLog sends what we log, and a crash of the runtime, to the attempt's own file.
+func (w *Warm) moveLog(dir string) error {
+	if w.LogFile == nil {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(dir, pasar.SupLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open supervisor log: %w", err)
+	}
+	defer f.Close()
+	return w.LogFile(f)
+}
+
+// syncClaim makes the claim survive a power cut, so that nobody takes the attempt for one that was
+// never launched. It isn't on the way of the launch: what a job did in its first moments isn't on
+// disk either.
+func (w *Warm) syncClaim(claim *os.File, dir string) {
+	if err := claim.Sync(); err != nil {
+		w.Log.Warn("sync claim", "error", err)
+	}
+	if err := syncDir(dir); err != nil {
+		w.Log.Warn("sync claim", "error", err)
+	}
+}
+
+// StderrLog moves descriptor 2 onto a file, for Warm.LogFile.
+func StderrLog(f *os.File) error {
+	if err := unix.Dup2(int(f.Fd()), 2); err != nil {
+		return fmt.Errorf("redirect supervisor log: %w", err)
+	}
+	return nil
+}
