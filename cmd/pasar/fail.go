@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+// Exit codes, those of `pasar wait` first.
+const (
+	exitCompleted   = 0
+	exitFailed      = 1
+	exitMemory      = 2
+	exitCancelled   = 3
+	exitTimeout     = 4
+	exitPaused      = 5
+	exitUsage       = 64
+	exitBadInput    = 65
+	exitNoDaemon    = 69
+	exitRefused     = 70
+	exitNotAllowed  = 77
+	exitInterrupted = 130
+)
+
+// exitCodes is the one place where an error's code becomes an exit code.
+var exitCodes = map[ipc.Code]int{
+	ipc.CodeUsage:       exitUsage,
+	ipc.CodeBadRequest:  exitUsage,
+	ipc.CodeBadInput:    exitBadInput,
+	ipc.CodeNoDaemon:    exitNoDaemon,
+	ipc.CodeUnknownJob:  exitRefused,
+	ipc.CodeWrongState:  exitRefused,
+	ipc.CodeImpossible:  exitRefused,
+	ipc.CodeOverLimit:   exitRefused,
+	ipc.CodeUnavailable: exitRefused,
+	ipc.CodeUnsupported: exitRefused,
+	ipc.CodeVersion:     exitRefused,
+	ipc.CodeInternal:    exitRefused,
+	ipc.CodeLaunch:      exitRefused,
+	ipc.CodeNotAllowed:  exitNotAllowed,
+	ipc.CodeInterrupted: exitInterrupted,
+}
+
+var errInterrupted = &ipc.Error{Code: ipc.CodeInterrupted, Message: "interrupted"}
+
+// An exit ends a command with a code and nothing more to say.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// A problem is an error made here, with hints that say what to do.
+type problem struct{ e *ipc.Error }
+
+func (p problem) Error() string { return p.e.Message }
+func (p problem) Unwrap() error { return p.e }
+
+// hint adds a line.
+func (p problem) hint(s string) problem {
+	e := *p.e
+	if e.Hint != "" {
+		s = e.Hint + "\n" + s
+	}
+	e.Hint = s
+	return problem{&e}
+}
+
+func problemf(code ipc.Code, format string, args ...any) problem {
+	return problem{&ipc.Error{Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
+// usagef is a bad argument.
+func usagef(format string, args ...any) problem { return problemf(ipc.CodeUsage, format, args...) }
+
+// finish reports err, if any, and returns the exit code.
+func (a *app) finish(err error) int {
+	if err == nil {
+		return 0
+	}
+	var code exit
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	var e *ipc.Error
+	if !errors.As(err, &e) {
+		e = &ipc.Error{Code: ipc.CodeInternal, Message: err.Error()}
+	}
+	if a.json {
+		a.reportJSON(e)
+	} else {
+		a.reportText(e)
+	}
+	if n, ok := exitCodes[e.Code]; ok {
+		return n
+	}
+	return exitRefused // from a newer daemon
+}
+
+func (a *app) reportText(e *ipc.Error) {
+	var b strings.Builder
+	b.WriteString("pasar: " + pasar.Clean(e.Message) + "\n")
+	for h := range strings.SplitSeq(e.Hint, "\n") {
+		if h != "" {
+			b.WriteString("hint: " + pasar.Clean(h) + "\n")
+		}
+	}
+	_, _ = io.WriteString(a.stderr, b.String())
+}
+
+func (a *app) reportJSON(e *ipc.Error) {
+	var v struct {
+		Schema int `json:"schema"`
+		Error  struct {
+			Code    ipc.Code `json:"code"`
+			Message string   `json:"message"`
+			Hint    *string  `json:"hint"`
+		} `json:"error"`
+	}
+	v.Schema = pasar.Schema
+	v.Error.Code, v.Error.Message, v.Error.Hint = e.Code, e.Message, pasar.Known(e.Hint)
+	_ = a.printJSON(v)
+}
+
+// printJSON writes one value on one line.
+func (a *app) printJSON(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return a.printLine(b)
+}

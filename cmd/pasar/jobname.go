@@ -1,0 +1,70 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pasar"
+)
+
+// launchers run the program that a job is about: the job is named for that one.
+var launchers = []string{"python", "bash", "sh", "dash", "zsh", "fish", "perl", "ruby", "node", "Rscript", "julia", "torchrun", "accelerate",
+	"deepspeed", "mpirun", "srun", "env", "nice", "time", "timeout", "stdbuf", "uv", "poetry", "conda", "pipenv", "micromamba", "ipython"}
+
+// nameOf names a job for its command: the script of `python train.py`, the module of `python -m pkg.train`,
+// the first command of a shell line, else the program.
+func nameOf(argv []string) string {
+	if len(argv) == 3 && argv[0] == shell && argv[1] == "-c" {
+		argv = strings.Fields(argv[2])
+	}
+	for len(argv) > 1 && isAssignment(argv[0]) {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return ""
+	}
+	name := argv[0]
+	for rest := argv[1:]; isLauncher(name); {
+		i := slices.IndexFunc(rest, func(s string) bool {
+			return !strings.HasPrefix(s, "-") && s != "run" && s != "launch" && s != "exec" && !isAssignment(s)
+		})
+		if m := slices.Index(rest, "-m"); m >= 0 && m+1 < len(rest) && (i < 0 || m < i) {
+			return tidy(rest[m+1])
+		}
+		if c := slices.Index(rest, "-c"); i < 0 || c >= 0 && c < i {
+			break
+		}
+		name, rest = rest[i], rest[i+1:]
+		if len(rest) == 0 {
+			break
+		}
+	}
+	name = filepath.Base(name)
+	for _, ext := range []string{".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js"} {
+		if s, ok := strings.CutSuffix(name, ext); ok && s != "" {
+			name = s
+		}
+	}
+	return tidy(name)
+}
+
+func isLauncher(word string) bool {
+	return slices.Contains(launchers, strings.TrimRight(filepath.Base(word), "0123456789."))
+}
+
+func isAssignment(word string) bool {
+	k, _, ok := strings.Cut(word, "=")
+	return ok && k != "" && !strings.ContainsAny(k, "/-. ")
+}
+
+// tidy makes any bytes a name: valid UTF-8 without control characters, within MaxName.
+func tidy(s string) string {
+	s = pasar.Clean(s)
+	for len(s) > pasar.MaxName {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func logsCommand() *command {
+	return &command{
+		name: "logs", section: sectionJobs, args: "[JOB…]", brief: "a job's output", takes: takesJobs,
+		long: `Off a terminal, and in JSON, it is text: escape sequences are gone and a progress bar is its last state. On a
+terminal colours pass, and nothing else that a terminal would obey. --raw is every byte as it was written.
+Several jobs have their number before each line.`,
+		examples: []example{
+			{"pasar logs -f", "your last job, as it runs"},
+			{"pasar logs -n 50 42", "the last 50 lines"},
+			{"pasar logs --raw --attempt 1 42 > log", "the bytes of its first attempt"},
+		},
+		setup: func(f *flags) action {
+			l := &logs{}
+			f.BoolVarP(&l.follow, "follow", "f", false, "go on until the attempt ends; wait for it if it hasn't started")
+			l.lines = f.number("lines", "n", "only the last N lines, and what follows with -f", 0, 10_000_000)
+			l.attempt = f.number("attempt", "", "of this attempt, from 1; else the latest", 1, 1<<31)
+			f.BoolVar(&l.raw, "raw", false, "bytes as they were written")
+			return func(ctx context.Context, c *call) error {
+				l.tail = f.given("lines")
+				return l.run(ctx, c)
+			}
+		},
+	}
+}
+
+// logs is what the flags of the command say.
+type logs struct {
+	follow, raw, tail bool
+	lines, attempt    *int64
+}
+
+func (l *logs) run(ctx context.Context, c *call) error {
+	if l.raw && c.json {
+		return usagef("--raw and --json exclude each other")
+	}
+	var ids []pasar.JobID
+	var err error
+	if len(c.args) == 0 {
+		var id pasar.JobID
+		id, err = c.lastJob(ctx)
+		ids = []pasar.JobID{id}
+	} else {
+		ids, err = c.jobs(ctx, c.args, allJobs)
+	}
+	if err != nil {
+		return err
+	}
+	mu := &sync.Mutex{}
+	if len(ids) == 1 || !l.follow {
+		for _, id := range ids {
+			if err := l.one(ctx, c, id, len(ids) > 1, mu); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Each stream has a connection of its own, so that a reconnect is its own affair.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make(chan error, len(ids))
+	for _, id := range ids {
+		own := *c.app
+		own.client = nil
+		go func() {
+			errs <- l.one(ctx, &call{app: &own, args: c.args, flags: c.flags}, id, true, mu)
+			if own.client != nil {
+				_ = own.client.Close()
+			}
+		}()
+	}
+	for range ids {
+		if e := <-errs; e != nil && err == nil {
+			err = e
+			cancel()
+		}
+	}
+	return err
+}
+
+func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, mu *sync.Mutex) error {
+	o := &outputStream{job: id, attempt: int(*l.attempt), follow: l.follow}
+	if l.follow && o.attempt == 0 {
+		if started, err := c.untilStarted(ctx, id); err != nil || !started {
+			return err
+		}
+	}
+	var to sink = &plainSink{a: c.app}
+	switch {
+	case c.json:
+		to = jsonLines(c.app, mu, o)
+	case several:
+		to = prefixed(c.app, mu, id)
+	}
+	r := c.newRenderer(l.raw)
+	if l.tail {
+		r2, last, err := c.lastLines(ctx, o, int(*l.lines), l.raw)
+		if err != nil {
+			return err
+		}
+		if err := to.put(last); err != nil {
+			return err
+		}
+		if r = r2; !l.follow || o.ended {
+			if err := to.put(r.finish()); err != nil {
+				return err
+			}
+			return to.close()
+		}
+	}
+	return o.copy(ctx, c.app, r, to)
+}
+
+// untilStarted waits for a job's first attempt; false if it ended without one.
+func (c *call) untilStarted(ctx context.Context, id pasar.JobID) (bool, error) {
+	b, err := c.fetch(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	v, err := parseView(b)
+	if err != nil {
+		return false, err
+	}
+	if v.State.Active() || len(v.Attempts) > 0 && v.State.Finished() {
+		return true, nil
+	}
+	if v.Waiting != nil {
+		c.note(fmt.Sprintf("job #%d %s", id, pasar.Clean(v.Waiting.Sentence)))
+	}
+	v, err = c.waitOne(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{id}, Started: true})
+	if err != nil {
+		return false, err
+	}
+	if len(v.Attempts) == 0 {
+		c.reportEnd(v)
+		return false, nil
+	}
+	return true, nil
+}
+
+// firstWindow is how far before the end the search for the last lines begins.
+const firstWindow = 64 << 10
+
+// lastLines finds the last n rendered lines of what there is now, and the renderer that goes on from
+// there. o stands behind them then. It reads from ever farther back until there are enough.
+func (c *call) lastLines(ctx context.Context, o *outputStream, n int, raw bool) (renderer, []byte, error) {
+	for window := int64(firstWindow); ; window *= 4 {
+		s := outputStream{job: o.job, attempt: o.attempt, offset: -window}
+		r := c.newRenderer(raw)
+		keep := &lineRing{n: n}
+		partial := false
+		err := s.read(ctx, c.app, func(b []byte) error {
+			if s.start > 0 && !partial {
+				// What came before the first line end isn't a whole line.
+				i := indexAfterNewline(b)
+				if i < 0 {
+					return nil
+				}
+				partial, b = true, b[i:]
+			}
+			keep.add(r.render(b))
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if s.start > 0 && !keep.full() && window < 1<<40 {
+			continue
+		}
+		o.attempt, o.offset, o.started, o.ended = s.attempt, s.offset, s.started, s.ended
+		return r, keep.bytes(), nil
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/ui"
+)
+
+func lsCommand() *command {
+	return &command{
+		name: "ls", aliases: []string{"queue", "ps"}, section: sectionJobs, args: "[JOB…]", brief: "list jobs", takes: takesJobs,
+		long: `Without a filter: the jobs that aren't over and the last 20 that are. Running ones come first, then the waiting
+in the order in which they will be considered, each with what it waits for, then the finished.`,
+		examples: []example{
+			{"pasar ls", "what goes on"},
+			{"pasar ls --state failed --since 1d", "what failed since yesterday"},
+			{"pasar ls --json --all | jq '.jobs[].id'", "for programs"},
+		},
+		setup: func(f *flags) action {
+			all := f.BoolP("all", "a", false, "every finished job too")
+			states := f.StringSlice("state", nil, "only jobs in this `STATE`; may be repeated, or a list with commas")
+			tag := f.String("tag", "", "only jobs with this `TAG`")
+			by := f.String("by", "", "only jobs of this `NAME`: the submitter, or who --by named")
+			machine := f.String("machine", "", "only jobs on this machine, by `NAME`")
+			since := define(f, "since", "", "TIME", "only jobs submitted or ended since: 2h (ago), 2026-01-31, or RFC 3339", parseSince)
+			limit := f.number("limit", "", "at most so many", 1, 1<<31)
+			return func(ctx context.Context, c *call) error {
+				req := ipc.ListRequest{All: *all, Tag: strings.TrimPrefix(*tag, "@"), By: *by, Machine: *machine, Since: *since, Limit: int(*limit)}
+				for _, s := range *states {
+					st, err := parseState(s)
+					if err != nil {
+						return err
+					}
+					req.States = append(req.States, st)
+				}
+				if len(c.args) > 0 {
+					ids, err := c.jobs(ctx, c.args, allJobs)
+					if err != nil {
+						return err
+					}
+					req.Jobs = ids
+				}
+				chunks, err := c.list(ctx, req)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.writeList(chunks)
+				}
+				return c.showList(chunks, req)
+			}
+		},
+	}
+}
+
+// list collects the daemon's lines. It doesn't write as they come: should the daemon go away half way,
+// the list is asked for again from the start.
+func (c *call) list(ctx context.Context, req ipc.ListRequest) ([][]byte, error) {
+	var chunks [][]byte
+	err := c.ask(ctx, func(d *ipc.Client) error {
+		chunks = chunks[:0]
+		return d.List(ctx, req, func(lines []byte) error {
+			if len(lines) > 0 {
+				chunks = append(chunks, lines)
+			}
+			return nil
+		})
+	})
+	return chunks, err
+}
+
+// writeList makes one JSON value of lines of JSON, passing the bytes through: a newline can only stand
+// between two objects, where a comma belongs.
+func (c *call) writeList(chunks [][]byte) error {
+	if err := c.print(fmt.Sprintf(`{"schema":%d,"jobs":[`, pasar.Schema)); err != nil {
+		return err
+	}
+	for i, b := range chunks {
+		if i == len(chunks)-1 {
+			b = bytes.TrimSuffix(b, []byte{'\n'})
+		}
+		for rest := b; ; {
+			n := bytes.IndexByte(rest, '\n')
+			if n < 0 {
+				break
+			}
+			rest[n] = ','
+			rest = rest[n+1:]
+		}
+		if _, err := c.stdout.Write(b); err != nil {
+			return err
+		}
+	}
+	return c.print("]}\n")
+}
+
+func (c *call) showList(chunks [][]byte, req ipc.ListRequest) error {
+	var views []*pasar.JobView
+	for _, b := range chunks {
+		for line := range bytes.Lines(b) {
+			v := &pasar.JobView{}
+			if err := json.Unmarshal(line, v); err != nil {
+				return fmt.Errorf("read list of jobs: %w", err)
+			}
+			views = append(views, v)
+		}
+	}
+	if len(views) == 0 {
+		if !c.term.is {
+			return nil
+		}
+		if filtered(req) {
+			return c.print("no such jobs\n")
+		}
+		return c.print("no jobs; `pasar submit CMD…` queues one\n")
+	}
+	return c.print(ui.Jobs(views, time.Now()).Render(c.style()))
+}
+
+func filtered(r ipc.ListRequest) bool {
+	return r.Jobs != nil || r.States != nil || r.Tag != "" || r.By != "" || r.Machine != "" || !r.Since.IsZero()
+}
+
+func parseState(s string) (pasar.State, error) {
+	st := pasar.State(strings.ToLower(s))
+	if slices.Contains(pasar.States, st) {
+		return st, nil
+	}
+	var names []string
+	for _, st := range pasar.States {
+		names = append(names, string(st))
+	}
+	e := usagef("--state %q: there is no such state", pasar.Clean(s))
+	if n := nearest(s, names); n != "" {
+		return "", e.hint("did you mean " + n + "?")
+	}
+	return "", e.hint("states are " + strings.Join(names, ", "))
+}
+
+// parseSince reads a point in time: a span before now, a day, or RFC 3339.
+func parseSince(s string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	d, err := pasar.ParseDuration(s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("bad time %q; write 2h (ago), 2026-01-31, or 2026-01-31T15:04:05Z", s)
+	}
+	return time.Now().Add(-time.Duration(d)), nil
+}

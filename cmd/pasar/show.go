@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/ui"
+)
+
+func showCommand() *command {
+	return &command{
+		name: "show", aliases: []string{"info"}, section: sectionJobs, args: "[JOB]", brief: "everything about one job", takes: takesJob,
+		examples: []example{
+			{"pasar show 42", "its claim, attempts, verdict and last output"},
+			{"pasar show --json | jq .verdict", "of your last job, for programs"},
+		},
+		setup: func(*flags) action {
+			return func(ctx context.Context, c *call) error {
+				return c.page(ctx, ui.Page)
+			}
+		},
+	}
+}
+
+func whyCommand() *command {
+	return &command{
+		name: "why", section: sectionJobs, args: "[JOB]", brief: "why it died, why it waits, or how it is doing", takes: takesJob,
+		examples: []example{{"pasar why 42", "in a few lines, with what to do about it"}},
+		setup: func(*flags) action {
+			return func(ctx context.Context, c *call) error {
+				return c.page(ctx, ui.WhyPage)
+			}
+		},
+	}
+}
+
+// page shows one job, as lay lays it out.
+func (c *call) page(ctx context.Context, lay func(*pasar.JobView, time.Time, ui.Style) string) error {
+	id, err := c.job(ctx, c.args)
+	if err != nil {
+		return err
+	}
+	b, err := c.fetch(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printLine(b)
+	}
+	v, err := parseView(b)
+	if err != nil {
+		return err
+	}
+	return c.print(lay(&v.JobView, time.Now(), c.style()))
+}
+
+// fetch is a job's JSON.
+func (c *call) fetch(ctx context.Context, id pasar.JobID) ([]byte, error) {
+	var b []byte
+	err := c.ask(ctx, func(d *ipc.Client) error {
+		var err error
+		b, err = d.Show(ctx, ipc.ShowRequest{Job: id})
+		return err
+	})
+	return b, err
+}

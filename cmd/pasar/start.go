@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"pasar"
+	"pasar/config"
+	"pasar/ipc"
+)
+
+// errNoStart marks a failure after which trying again won't help.
+var errNoStart = errors.New("daemon can't be started")
+
+type startError struct{ problem }
+
+func (startError) Is(target error) bool { return target == errNoStart }
+
+// start starts pasard, detached from this terminal and session, and connects to it. Of several
+// clients that do so at once one's daemon gets the lock; the others' exit with 0 and all find the one.
+func (a *app) start(ctx context.Context, cfg *config.Config, none *ipc.Error) (*ipc.Client, error) {
+	if !cfg.Autostart {
+		return nil, startError{problemf(ipc.CodeNoDaemon, "%s", none.Message).hint("start one with `pasard`; `autostart` is off in the configuration")}
+	}
+	if inJobOf(a.env, cfg.Paths.Data) {
+		// It would be one of the job's processes, and be stopped with the job.
+		return nil, problemf(ipc.CodeNoDaemon, "no daemon runs, and none is started from inside a job").hint("any `pasar` command outside starts it; jobs go on meanwhile")
+	}
+	bin, err := findPasard(a.getenv("PATH"))
+	if err != nil {
+		return nil, startError{problemf(ipc.CodeNoDaemon, "%v", err)}
+	}
+	ended, log, err := launchDaemon(bin, cfg.Paths.Log, a.env)
+	if err != nil {
+		return nil, startError{problemf(ipc.CodeNoDaemon, "start the daemon: %v", err)}
+	}
+	r := retry{limit: reconnectFor}
+	for {
+		client, err := ipc.Dial(ctx, cfg.Paths.Socket)
+		var e *ipc.Error
+		if err == nil || errors.As(err, &e) && e.Code != ipc.CodeNoDaemon {
+			return client, err
+		}
+		select {
+		case status := <-ended:
+			ended = nil
+			if status != 0 {
+				return nil, startError{problemf(ipc.CodeNoDaemon, "the daemon ended at once (exit code %d): %s", status, log.last()).
+					hint("its log is " + log.path + "; `pasar doctor` checks the installation")}
+			}
+		default:
+		}
+		if !r.pause(ctx) {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, startError{problemf(ipc.CodeNoDaemon, "the daemon was started but does not answer: %v", err).hint("its log is " + log.path)}
+		}
+	}
+}
+
+// inJobOf reports whether this process belongs to a job that the daemon of dataDir runs.
+func inJobOf(env []string, dataDir string) bool {
+	dir := lookup(env, "PASAR_JOB_DIR")
+	return dir != "" && strings.HasPrefix(dir, filepath.Join(dataDir, "jobs")+"/")
+}
+
+// findPasard looks beside this program, links resolved, then on the PATH.
+func findPasard(path string) (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			if bin := filepath.Join(filepath.Dir(real), "pasard"); isProgram(bin) {
+				return bin, nil
+			}
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if bin := filepath.Join(dir, "pasard"); filepath.IsAbs(dir) && isProgram(bin) {
+			return bin, nil
+		}
+	}
+	return "", errors.New("pasard is neither beside pasar nor on the PATH")
+}
+
+func isProgram(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o111 != 0
+}
+
+// launchDaemon starts bin in a session of its own with its log appended to a file. Its exit status, -1
+// for a signal, comes on the channel.
+func launchDaemon(bin, logPath string, env []string) (<-chan int, daemonLog, error) {
+	log := daemonLog{path: logPath}
+	if err := os.MkdirAll(filepath.Dir(logPath), 0o700); err != nil {
+		return nil, log, err
+	}
+	out, err := os.OpenFile(logPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, log, err
+	}
+	defer out.Close()
+	if fi, err := out.Stat(); err == nil {
+		log.from = fi.Size()
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, log, err
+	}
+	defer null.Close()
+	p, err := os.StartProcess(bin, []string{"pasard"}, &os.ProcAttr{Dir: "/", Env: env, Files: []*os.File{null, null, out},
+		Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		return nil, log, err
+	}
+	ended := make(chan int, 1)
+	go func() { // ends with the daemon or with this program
+		status := -1
+		if st, err := p.Wait(); err == nil {
+			status = st.ExitCode()
+		}
+		ended <- status
+	}()
+	return ended, log, nil
+}
+
+// A daemonLog is where a started daemon logs, and where its part of the file begins.
+type daemonLog struct {
+	path string
+	from int64
+}
+
+// last is the last line that the daemon logged.
+func (l daemonLog) last() string {
+	const most = 64 << 10
+	f, err := os.Open(l.path)
+	if err != nil {
+		return fmt.Sprintf("its log can't be read: %v", err)
+	}
+	defer f.Close()
+	from := l.from
+	if fi, err := f.Stat(); err == nil {
+		from = max(from, fi.Size()-most)
+	}
+	buf := make([]byte, most)
+	n, _ := f.ReadAt(buf, from)
+	text := bytes.TrimSpace(buf[:n])
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		text = text[i+1:]
+	}
+	if len(text) == 0 {
+		return "it logged nothing"
+	}
+	return pasar.Clean(string(text))
+}

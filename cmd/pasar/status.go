@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/ui"
+)
+
+func statusCommand() *command {
+	return &command{
+		name: "status", section: sectionMachine, brief: "the machine, the queue and the daemon in a few lines",
+		examples: []example{{"pasar status", "what is free, what waits"}},
+		setup: func(*flags) action {
+			return func(ctx context.Context, c *call) error {
+				if err := c.noArgs(); err != nil {
+					return err
+				}
+				var b []byte
+				err := c.ask(ctx, func(d *ipc.Client) error {
+					var err error
+					b, err = d.Status(ctx)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.printLine(b)
+				}
+				var v pasar.StatusView
+				if err := json.Unmarshal(b, &v); err != nil {
+					return fmt.Errorf("read status: %w", err)
+				}
+				return c.print(ui.Status(&v, time.Now(), c.style()))
+			}
+		},
+	}
+}

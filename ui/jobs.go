@@ -1,0 +1,123 @@
+package ui
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"pasar"
+)
+
+// Jobs is the table of `pasar ls`.
+func Jobs(views []*pasar.JobView, now time.Time) Table {
+	t := Table{Columns: []Column{
+		{Head: "ID", Right: true}, {Head: "STATE"}, {Head: "NAME", Max: 24}, {Head: "BID", Right: true},
+		{Head: "CLAIM", Max: 24}, {Head: "TIME", Right: true}, {Head: "ABOUT"},
+	}}
+	for _, v := range views {
+		t.Rows = append(t.Rows, []Cell{
+			{Text: v.ID.String()}, {string(v.State), stateColor(v.State)}, {Text: pasar.Clean(v.Name)},
+			{Text: strconv.FormatInt(int64(v.Bid), 10)}, {Text: ClaimShort(v.Claim)}, {Text: jobTime(v, now)}, {Text: About(v, now)},
+		})
+	}
+	return t
+}
+
+// jobTime is how long a job ran, runs, or waits.
+func jobTime(v *pasar.JobView, now time.Time) string {
+	switch {
+	case v.State == pasar.Queued || v.State == pasar.Awaiting:
+		return Ago(v.QueueTime, now)
+	case v.RunTime != nil:
+		return v.RunTime.String()
+	}
+	return "-"
+}
+
+// About is what there is to say of a job in one phrase: what it waits for, how it is doing, how it ended.
+func About(v *pasar.JobView, now time.Time) string {
+	switch {
+	case v.State.Finished():
+		return ended(v)
+	case v.Waiting != nil:
+		return waiting(v, now)
+	case v.State == pasar.Stopping:
+		if a := lastAttempt(v); a != nil && a.Stop != nil {
+			return "asked to stop: " + stopWords(a.Stop)
+		}
+		return "asked to stop"
+	case v.State == pasar.Running:
+		return running(v)
+	}
+	return summary(v)
+}
+
+func waiting(v *pasar.JobView, now time.Time) string {
+	s := pasar.Clean(v.Waiting.Sentence)
+	if v.Projected.Start != nil && v.Projected.Start.After(now) {
+		s += ", starts in about " + pasar.Duration(v.Projected.Start.Sub(now)).String()
+	}
+	return s
+}
+
+func running(v *pasar.JobView) string {
+	s := GPUs(v.GPUs)
+	add := func(more string) {
+		if s != "" && more != "" {
+			s += ", "
+		}
+		s += more
+	}
+	if v.Progress != nil {
+		add(Progress(v.Progress))
+	}
+	if v.Remaining != nil {
+		if *v.Remaining > 0 {
+			add("about " + v.Remaining.String() + " left")
+		} else {
+			add("over its estimate")
+		}
+	}
+	if v.OverLimit {
+		add("over its memory limit")
+	}
+	return s
+}
+
+func ended(v *pasar.JobView) string {
+	if v.Verdict != nil && v.State != pasar.Completed {
+		return pasar.Clean(v.Verdict.Summary)
+	}
+	return summary(v)
+}
+
+func summary(v *pasar.JobView) string {
+	if v.Summary == nil {
+		return ""
+	}
+	return pasar.Clean(*v.Summary)
+}
+
+func lastAttempt(v *pasar.JobView) *pasar.AttemptView {
+	if len(v.Attempts) == 0 {
+		return nil
+	}
+	return &v.Attempts[len(v.Attempts)-1]
+}
+
+func stopWords(s *pasar.StopView) string {
+	w := string(s.Why)
+	if s.By != nil {
+		w += " by " + pasar.Clean(*s.By)
+	}
+	switch s.Step {
+	case pasar.StepTerm:
+		w += ", SIGTERM sent"
+	case pasar.StepKill:
+		w += ", SIGKILL sent"
+	}
+	return w
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

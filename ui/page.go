@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"pasar"
+)
+
+// A page is lines of "label  text" with the labels in one column.
+type page struct {
+	b strings.Builder
+	s Style
+}
+
+const labelWidth = 12
+
+func (p *page) line(text string) { p.b.WriteString(strings.TrimRight(text, " ") + "\n") }
+
+func (p *page) field(label, text string) {
+	if text != "" {
+		p.line(p.s.Dim(fmt.Sprintf("%-*s", labelWidth, label)) + text)
+	}
+}
+
+// Page is everything about one job: `pasar show`.
+func Page(v *pasar.JobView, now time.Time, s Style) string {
+	p := &page{s: s}
+	head := s.Bold(Name(v)) + "  " + s.State(v.State, string(v.State))
+	if v.Reason != nil && *v.Reason != "" && *v.Reason != string(v.State) {
+		head += " (" + pasar.Clean(*v.Reason) + ")"
+	}
+	p.line(head)
+	if about := About(v, now); about != "" {
+		p.line(about)
+	}
+	if v.Verdict != nil {
+		p.verdict(v.Verdict, v.State)
+	}
+	p.line("")
+	p.asked(v, now)
+	p.measured(v, now)
+	for i := range v.Attempts {
+		p.attempt(&v.Attempts[i], now)
+	}
+	if a := lastAttempt(v); a != nil && len(a.Tail) > 0 {
+		p.line("")
+		p.line(s.Dim("last output"))
+		const lines = 10
+		for _, l := range a.Tail[max(0, len(a.Tail)-lines):] {
+			p.line("  " + pasar.Clean(l))
+		}
+	}
+	return p.b.String()
+}
+
+// verdict says what an end rests on and what to do; the summary stands above already.
+func (p *page) verdict(v *pasar.Verdict, st pasar.State) {
+	for _, l := range v.Evidence {
+		p.line("  " + evidence(l))
+	}
+	if v.Hint != "" {
+		for h := range strings.SplitSeq(v.Hint, "\n") {
+			p.line("hint: " + pasar.Clean(h))
+		}
+	}
+	if st == pasar.Failed && v.Confidence != "" && v.Confidence != pasar.Certain {
+		p.line(p.s.Dim("(" + string(v.Confidence) + ")"))
+	}
+}
+
+func (p *page) asked(v *pasar.JobView, now time.Time) {
+	p.field("command", pasar.Clean(v.Command))
+	p.field("directory", pasar.Clean(string(v.Cwd)))
+	p.field("claim", Claim(v.Claim))
+	p.field("bid", strconv.FormatInt(int64(v.Bid), 10))
+	by := "by " + pasar.Clean(v.Submitter)
+	if v.By != nil && *v.By != "" {
+		by += " for " + pasar.Clean(*v.By)
+	}
+	p.field("submitted", When(v.Created, now)+" "+by)
+	if !v.QueueTime.Equal(v.Created) && !v.State.Finished() {
+		p.field("queued", When(v.QueueTime, now))
+	}
+	tags := make([]string, len(v.Tags))
+	for i, t := range v.Tags {
+		tags[i] = pasar.Clean(t)
+	}
+	p.field("tags", strings.Join(tags, " "))
+	if v.Note != nil {
+		p.field("note", pasar.Clean(*v.Note))
+	}
+	if v.Key != nil {
+		p.field("key", pasar.Clean(*v.Key))
+	}
+	if v.Git != nil {
+		commit := pasar.Clean(v.Git.Commit)
+		if v.Git.Dirty {
+			commit += " with changes"
+		}
+		p.field("git", commit)
+	}
+	p.field("grace", v.Grace.String())
+}
+
+func (p *page) measured(v *pasar.JobView, now time.Time) {
+	if v.EstRuntime != nil {
+		est := v.EstRuntime.String()
+		if v.EstSource != nil {
+			est += " (" + pasar.Clean(*v.EstSource) + ")"
+		}
+		p.field("expected", est)
+	}
+	if v.RunTime != nil {
+		p.field("ran", v.RunTime.String())
+	}
+	if v.Progress != nil {
+		p.field("progress", Progress(v.Progress)+", "+Ago(v.Progress.At, now)+" ago")
+	}
+	if v.LastCheckpoint != nil {
+		p.field("checkpoint", event(v.LastCheckpoint, now))
+	}
+	var use []string
+	for _, u := range []struct {
+		b    *pasar.Bytes
+		what string
+	}{{v.Usage.GPU, "GPU"}, {v.Usage.PeakGPU, "GPU at most"}, {v.Usage.Host, "host"}, {v.Usage.PeakHost, "host at most"}} {
+		if u.b != nil {
+			use = append(use, u.b.String()+" "+u.what)
+		}
+	}
+	p.field("memory", strings.Join(use, ", "))
+}
+
+func event(e *pasar.Event, now time.Time) string {
+	s := When(e.At, now)
+	if e.Step != nil {
+		s += ", step " + num(*e.Step)
+	}
+	if e.Path != "" {
+		s += ", " + pasar.Clean(e.Path)
+	}
+	return s
+}
+
+func (p *page) attempt(a *pasar.AttemptView, now time.Time) {
+	var parts []string
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	where := pasar.Clean(a.Machine)
+	if g := GPUs(a.GPUs); g != "" {
+		where += " " + g
+	}
+	add(where)
+	start := a.LaunchedAt
+	if a.StartedAt != nil {
+		start = *a.StartedAt
+	}
+	span := "from " + When(start, now)
+	if a.EndedAt != nil {
+		span += " to " + When(*a.EndedAt, now)
+	}
+	if a.RunTime != nil {
+		span += " (" + a.RunTime.String() + ")"
+	}
+	add(span)
+	add(Ending(a.ExitCode, a.Signal))
+	if a.EndedAt == nil && a.Pid != nil {
+		add("pid " + strconv.Itoa(*a.Pid))
+	}
+	if a.Output != nil {
+		add(pasar.Bytes(*a.Output).String() + " of output")
+	}
+	if a.Stop != nil {
+		add("stopped: " + stopWords(a.Stop))
+	}
+	p.field("attempt "+strconv.Itoa(a.Attempt), strings.Join(parts, ", "))
+}

@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pasar"
+)
+
+// Status is the pool and the queue in a few lines: `pasar status`.
+func Status(v *pasar.StatusView, now time.Time, s Style) string {
+	p := &page{s: s}
+	if v.Problem != nil {
+		p.line(s.paint(red, "problem: "+pasar.Clean(*v.Problem)))
+	}
+	p.field("jobs", counts(v.Jobs))
+	for i := range v.Machines {
+		p.machine(&v.Machines[i])
+	}
+	for _, in := range v.Incidents {
+		p.field("incident", When(in.At, now)+" "+pasar.Clean(in.What)+": "+pasar.Clean(in.Detail))
+	}
+	p.field("daemon", fmt.Sprintf("pasard %s, pid %d, up %s, data in %s", pasar.Clean(v.Version), v.Pid, Ago(v.StartedAt, now), pasar.Clean(v.DataDir)))
+	return p.b.String()
+}
+
+func counts(jobs map[pasar.State]int) string {
+	var parts []string
+	for _, st := range pasar.States {
+		if n := jobs[st]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, st))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *page) machine(m *pasar.MachineView) {
+	line := fmt.Sprintf("%d of %d places without a GPU taken, %s of %s host memory claimed", m.CPUUsed, m.CPUJobs, m.HostUsed, m.HostMemory)
+	if !m.Reachable {
+		line = "not reachable"
+	}
+	p.field(pasar.Clean(m.Name), line)
+	for _, g := range m.GPUs {
+		p.field("  GPU "+num(float64(g.Index)), gpu(&g))
+	}
+	for _, n := range m.Notes {
+		p.field("  note", pasar.Clean(n))
+	}
+}
+
+func gpu(g *pasar.GPUView) string {
+	s := fmt.Sprintf("%s, %s free of %s", pasar.Clean(g.Name), g.Free, g.Total)
+	if len(g.Jobs) == 0 {
+		return s + ", idle"
+	}
+	const most = 8
+	var ids []string
+	for _, id := range g.Jobs[:min(most, len(g.Jobs))] {
+		ids = append(ids, "#"+id.String())
+	}
+	s += ", jobs " + strings.Join(ids, " ")
+	if n := len(g.Jobs) - most; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}

@@ -1,0 +1,125 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"pasar"
+)
+
+// Name is "#42 train".
+func Name(v *pasar.JobView) string {
+	if v.Name == "" {
+		return "#" + v.ID.String()
+	}
+	return "#" + v.ID.String() + " " + pasar.Clean(v.Name)
+}
+
+// ClaimShort is a claim in a few letters: "1 GPU", "24 GiB", "2×24 GiB", "no GPU".
+func ClaimShort(c pasar.ClaimView) string {
+	var s string
+	switch {
+	case c.Kind == pasar.NoGPU:
+		s = "no GPU"
+	case c.Kind == pasar.Slice && c.Mem != nil:
+		s = c.Mem.String()
+		if c.GPUs > 1 {
+			s = strconv.Itoa(c.GPUs) + "×" + s
+		}
+	case c.GPUs == 1:
+		s = "1 GPU"
+	default:
+		s = strconv.Itoa(c.GPUs) + " GPUs"
+	}
+	if c.RAM != nil {
+		s += "+" + c.RAM.String() + " RAM"
+	}
+	return s
+}
+
+// Claim is a claim in words.
+func Claim(c pasar.ClaimView) string {
+	claim := pasar.Claim{Kind: c.Kind, GPUs: c.GPUs, IDs: c.IDs}
+	if c.Mem != nil {
+		claim.Mem = *c.Mem
+	}
+	if c.RAM != nil {
+		claim.RAM = *c.RAM
+	}
+	if c.Type != nil {
+		claim.Type = *c.Type
+	}
+	return claim.String()
+}
+
+// GPUs is "GPU 0" or "GPUs 0,1"; nothing for none.
+func GPUs(refs []pasar.GPURef) string {
+	if len(refs) == 0 {
+		return ""
+	}
+	var n []string
+	for _, r := range refs {
+		n = append(n, strconv.Itoa(r.Index))
+	}
+	if len(n) == 1 {
+		return "GPU " + n[0]
+	}
+	return "GPUs " + strings.Join(n, ",")
+}
+
+// When is a time of day, with the date unless it is today's, in now's zone.
+func When(t, now time.Time) string {
+	t = t.In(now.Location())
+	y, m, d := t.Date()
+	if ny, nm, nd := now.Date(); y == ny && m == nm && d == nd {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2006-01-02 15:04:05")
+}
+
+// Ago is the span from t to now, never negative.
+func Ago(t, now time.Time) string { return pasar.Duration(max(0, now.Sub(t))).String() }
+
+// Progress is "step 1200 of 5000 (24 %), 3.2 steps/s, loss 0.31".
+func Progress(p *pasar.ProgressView) string {
+	var parts []string
+	if p.Step != nil {
+		s := "step " + num(*p.Step)
+		if p.Total != nil && *p.Total > 0 {
+			s += fmt.Sprintf(" of %s (%.0f %%)", num(*p.Total), 100**p.Step / *p.Total)
+		}
+		parts = append(parts, s)
+	}
+	if p.Rate != nil && *p.Rate > 0 {
+		parts = append(parts, strconv.FormatFloat(*p.Rate, 'g', 3, 64)+" steps/s")
+	}
+	for _, k := range sortedKeys(p.Metrics) {
+		parts = append(parts, pasar.Clean(k)+" "+strconv.FormatFloat(p.Metrics[k], 'g', 5, 64))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func num(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// Ending is how an attempt's process ended: "exit code 7", "signal 11 (SIGSEGV)". Empty when
+// that isn't known.
+func Ending(code, signal *int) string {
+	switch {
+	case signal != nil && *signal != 0:
+		if name := signalName(*signal); name != "" {
+			return fmt.Sprintf("signal %d (%s)", *signal, name)
+		}
+		return fmt.Sprintf("signal %d", *signal)
+	case code != nil:
+		return fmt.Sprintf("exit code %d", *code)
+	}
+	return ""
+}
+
+// signalName names the signals that end programs, by signal(7).
+func signalName(n int) string {
+	return map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
+		11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS"}[n]
+}
