@@ -56,6 +56,8 @@ var table = []rule{
 		"rows and wording are pure: the same for the command line, the console and the web, whoever fetched the snapshot"},
 	{"docs", nil, []string{"pasar", "ipc"},
 		"texts are embedded where they are served; only their freshness tests look at the code they describe"},
+	{"examples", nil, []string{"pasar", "jobproto"},
+		"programs that run as jobs; what is in Go there only tests them"},
 	{"supervisor", []string{"pasar", "vt", "ipc", "jobproto"}, nil,
 		"one process per attempt stays small and never needs the daemon to be alive"},
 	{"local", []string{"pasar", "target", "ipc", "gpu"}, nil,
