@@ -14,8 +14,8 @@ type command struct {
 	brief    string // what it does, in one line
 	long     string // what else there is to know
 	examples []example
-	takes    takes    // for completion
-	words    []string // for completion: what the first argument can be
+	takes    takes           // for completion
+	words    func() []string // for completion: what the first argument can be
 
 	wordsEndFlags bool // flags end at the first word that isn't one
 	jobCodes      bool // exits by how a job ended: help shows the codes

@@ -34,7 +34,7 @@ compdef _pasar pasar
 func completionCommand() *command {
 	names := []string{"bash", "zsh", "fish"}
 	return &command{
-		name: "completion", section: sectionMore, args: "SHELL", brief: "completion for bash, zsh or fish", takes: takesWords, words: names,
+		name: "completion", section: sectionMore, args: "SHELL", brief: "completion for bash, zsh or fish", takes: takesWords, words: func() []string { return names },
 		examples: []example{
 			{"source <(pasar completion bash)", "in ~/.bashrc"},
 			{"pasar completion fish > ~/.config/fish/completions/pasar.fish", "for fish"},
@@ -110,15 +110,8 @@ func (c *call) complete(ctx context.Context, words []string) []string {
 	}
 	switch cmd.takes {
 	case takesWords:
-		for _, w := range cmd.words {
+		for _, w := range cmd.words() {
 			add(w, "")
-		}
-		if cmd.name == "help" {
-			for _, h := range commands() {
-				if h.section != "" {
-					add(h.name, h.brief)
-				}
-			}
 		}
 	case takesJob, takesJobs:
 		add("last", "your last job")

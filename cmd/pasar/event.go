@@ -14,7 +14,7 @@ import (
 func eventCommand() *command {
 	kinds := []string{"checkpoint", "resumed", "progress", "note"}
 	return &command{
-		name: "event", section: sectionMore, args: "KIND [NAME=NUMBER…|TEXT…]", brief: "report from inside a job", takes: takesWords, words: kinds,
+		name: "event", section: sectionMore, args: "KIND [NAME=NUMBER…|TEXT…]", brief: "report from inside a job", takes: takesWords, words: func() []string { return kinds },
 		long: "It appends a line to the file that PASAR_EVENTS names, and works without a daemon. Python programs can `import pasar_job`\n(`pasar guide helper`).",
 		examples: []example{
 			{"pasar event checkpoint --step 1200 --path /data/ck/1200", "what was saved: an interruption loses only what came after"},

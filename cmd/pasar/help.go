@@ -14,7 +14,7 @@ func helpCommand() *command {
 	return &command{
 		name: "help", section: sectionMore, args: "[COMMAND]", brief: "show what there is, or one command",
 		long:  "`pasar help --json` is the whole command table, for programs.",
-		takes: takesWords, words: nil,
+		takes: takesWords, words: commandNames,
 		setup: func(*flags) action {
 			return func(_ context.Context, c *call) error {
 				switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -104,17 +105,15 @@ func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, m
 	}
 	r := c.newRenderer(l.raw)
 	if l.tail {
-		r2, last, err := c.lastLines(ctx, o, int(*l.lines), l.raw)
-		if err != nil {
+		var last []byte
+		var err error
+		if r, last, err = c.lastLines(ctx, o, int(*l.lines), l.raw); err != nil {
 			return err
 		}
 		if err := to.put(last); err != nil {
 			return err
 		}
-		if r = r2; !l.follow || o.ended {
-			if err := to.put(r.finish()); err != nil {
-				return err
-			}
+		if r == nil {
 			return to.close()
 		}
 	}
@@ -151,22 +150,22 @@ func (c *call) untilStarted(ctx context.Context, id pasar.JobID) (bool, error) {
 // firstWindow is how far before the end the search for the last lines begins.
 const firstWindow = 64 << 10
 
-// lastLines finds the last n rendered lines of what there is now, and the renderer that goes on from
-// there. o stands behind them then. It reads from ever farther back until there are enough.
+// lastLines finds the last n rendered lines of what there is now. With follow, o stands behind them then
+// and the renderer goes on from there; it is nil when nothing will follow. It reads from ever farther back
+// until there are enough.
 func (c *call) lastLines(ctx context.Context, o *outputStream, n int, raw bool) (renderer, []byte, error) {
 	for window := int64(firstWindow); ; window *= 4 {
 		s := outputStream{job: o.job, attempt: o.attempt, offset: -window}
 		r := c.newRenderer(raw)
 		keep := &lineRing{n: n}
-		partial := false
+		whole := false // a whole line has begun
 		err := s.read(ctx, c.app, func(b []byte) error {
-			if s.start > 0 && !partial {
-				// What came before the first line end isn't a whole line.
-				i := indexAfterNewline(b)
+			if s.start > 0 && !whole {
+				i := bytes.IndexByte(b, '\n')
 				if i < 0 {
 					return nil
 				}
-				partial, b = true, b[i:]
+				whole, b = true, b[i+1:]
 			}
 			keep.add(r.render(b))
 			return nil
@@ -174,10 +173,19 @@ func (c *call) lastLines(ctx context.Context, o *outputStream, n int, raw bool) 
 		if err != nil {
 			return nil, nil, err
 		}
-		if s.start > 0 && !keep.full() && window < 1<<40 {
+		more := o.follow && !s.ended
+		if more {
+			keep.add(r.settle())
+		} else {
+			keep.add(r.finish())
+		}
+		if s.start > 0 && !keep.full() {
 			continue
 		}
-		o.attempt, o.offset, o.started, o.ended = s.attempt, s.offset, s.started, s.ended
+		o.attempt, o.offset, o.started = s.attempt, s.offset, s.started
+		if !more {
+			r = nil
+		}
 		return r, keep.bytes(), nil
 	}
 }

@@ -22,18 +22,6 @@ type outputStream struct {
 	ended   bool  // the attempt has ended
 }
 
-// copy shows all output.
-func (o *outputStream) copy(ctx context.Context, a *app, r renderer, to sink) error {
-	err := o.read(ctx, a, func(b []byte) error { return to.put(r.render(b)) })
-	if perr := to.put(r.finish()); err == nil {
-		err = perr
-	}
-	if cerr := to.close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
 // read calls each with the bytes in order.
 func (o *outputStream) read(ctx context.Context, a *app, each func([]byte) error) error {
 	return a.stream(ctx, func(d *ipc.Client, alive func()) error {

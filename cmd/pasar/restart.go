@@ -26,7 +26,7 @@ func restartCommand() *command {
 			name := f.String("name", "", "new `NAME`")
 			note := f.String("note", "", "new `TEXT` to keep with it")
 			by := f.String("by", "", "on whose behalf: a `NAME`")
-			hold := f.Bool("hold", false, "don't start it before `pasar release`")
+			hold := f.Bool("hold", false, "keep it from starting until it is released")
 			return func(ctx context.Context, c *call) error {
 				id, err := c.job(ctx, c.args)
 				if err != nil {

@@ -46,12 +46,3 @@ func (r *lineRing) bytes() []byte {
 	}
 	return bytes.Join(lines, nil)
 }
-
-// indexAfterNewline is where the first whole line of b begins; -1 if none does.
-func indexAfterNewline(b []byte) int {
-	i := bytes.IndexByte(b, '\n')
-	if i < 0 {
-		return -1
-	}
-	return i + 1
-}

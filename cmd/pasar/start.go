@@ -113,7 +113,7 @@ func launchDaemon(bin, logPath string, env []string) (<-chan int, daemonLog, err
 		return nil, log, err
 	}
 	defer null.Close()
-	p, err := os.StartProcess(bin, []string{"pasard"}, &os.ProcAttr{Dir: "/", Env: env, Files: []*os.File{null, null, out},
+	p, err := os.StartProcess(bin, []string{"pasard", "--autostart"}, &os.ProcAttr{Dir: "/", Env: env, Files: []*os.File{null, null, out},
 		Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		return nil, log, err

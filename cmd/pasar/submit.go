@@ -59,7 +59,7 @@ func (s *submission) declare(f *flags) {
 	s.env = f.StringArray("env", nil, "`KEY=VALUE` to add to the environment, or KEY to pass yours on; may be repeated")
 	s.noEnv = f.Bool("no-env", false, "leave out the environment but for "+strings.Join(bare, " "))
 	s.key = f.String("key", "", "a second submit with the same `KEY` is the same job")
-	s.hold = f.Bool("hold", false, "don't start it before `pasar release`")
+	s.hold = f.Bool("hold", false, "keep it from starting until it is released")
 	s.shell = f.Bool("shell", false, "the arguments, joined by spaces, are a line for "+shell)
 	s.wait = f.Bool("wait", false, "follow its output, and exit as it ended")
 	s.follow = f.Bool("follow", false, "follow its output until it ends")

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// settleAfter is how long what could still change waits for more before it is shown: long enough for one
+// screen update to be whole, too short for a person to notice.
+const settleAfter = 50 * time.Millisecond
+
+// A shower renders output and hands it to a sink. While a job runs, a timer shows what it has written
+// though a cursor could still move up to it.
+type shower struct {
+	mu  sync.Mutex // guards what follows, and the sink
+	r   renderer
+	to  sink
+	err error
+	due *time.Timer // nil: nothing waits to be settled
+	end bool
+}
+
+func (s *shower) put(raw []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = s.to.put(s.r.render(raw))
+	}
+	if s.due == nil {
+		s.due = time.AfterFunc(settleAfter, s.settle)
+	}
+	return s.err
+}
+
+func (s *shower) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due = nil
+	if s.err == nil && !s.end {
+		s.err = s.to.put(s.r.settle())
+	}
+}
+
+// finish shows the rest.
+func (s *shower) finish() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = true
+	if s.due != nil {
+		s.due.Stop()
+	}
+	if s.err == nil {
+		s.err = s.to.put(s.r.finish())
+	}
+	if err := s.to.close(); s.err == nil {
+		s.err = err
+	}
+	return s.err
+}
+
+// copy shows all output.
+func (o *outputStream) copy(ctx context.Context, a *app, r renderer, to sink) error {
+	s := &shower{r: r, to: to}
+	err := o.read(ctx, a, s.put)
+	if ferr := s.finish(); err == nil {
+		err = ferr
+	}
+	return err
+}
