@@ -97,6 +97,7 @@ type Observation struct {
 	Exit      *pasar.Exit       // from Exited on
 	Record    *pasar.ExitRecord // when Ended
 	Event     *pasar.Event      // a report of the job's; the rest is as before
+	EventNum  int               // of Event, from 1 in the order of reports; a new watch may tell the latest ones again
 	Detail    string            // for people: why it is gone
 	Tail      []string          // Gone: last lines of output as rendered text
 }

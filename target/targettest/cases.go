@@ -173,8 +173,9 @@ func (s *suite) endsUnseen() {
 
 func (s *suite) logsResume() {
 	t := s.h.Open()
-	text := strings.Repeat("all work and no play makes jack a dull boy.", 4000)
-	r := s.prepare(Program{Print: text[:1000], Then: text[1000:]}, true)
+	work := strings.Repeat("all work and no play makes jack a dull boy.", 100)
+	text := strings.Repeat("1", 1000) + strings.Repeat(work, 40)
+	r := s.prepare(Program{Print: text[:1000], Then: work, Times: 40}, true)
 	h := s.launch(t, r)
 	s.awaitRunning(t, r)
 	head, cursor := "", target.Cursor(0)
@@ -213,8 +214,9 @@ func (s *suite) logsResume() {
 
 func (s *suite) logsFollow() {
 	t := s.h.Open()
-	tail := strings.Repeat("0123456789", 30000)
-	r := s.prepare(Program{Print: "first.", Then: tail}, true)
+	line := strings.Repeat("0123456789", 1000)
+	tail := strings.Repeat(line, 30)
+	r := s.prepare(Program{Print: "first.", Then: line, Times: 30}, true)
 	h := s.launch(t, r)
 	followers := []target.Target{t, s.h.Open()}
 	got := make([]strings.Builder, len(followers))

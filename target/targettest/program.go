@@ -19,6 +19,7 @@ type Program struct {
 	Print      string
 	Gate       string // FIFO from which it reads a line before it goes on; none if empty
 	Then       string // printed after the gate
+	Times      int    // how often; 0 is once
 	IgnoreTerm bool
 	Code       int
 	Signal     syscall.Signal // by which it ends itself, if positive
@@ -35,7 +36,8 @@ func (p Program) Shell() []pasar.Arg {
 	if p.Gate != "" {
 		fmt.Fprintf(&s, "read x < %s\n", quote(p.Gate))
 	}
-	fmt.Fprintf(&s, "printf %%s %s\n", quote(p.Then))
+	// A loop, since one argument holds only 128 KiB.
+	fmt.Fprintf(&s, "i=0; while [ $i -lt %d ]; do printf %%s %s; i=$((i+1)); done\n", max(p.Times, 1), quote(p.Then))
 	if p.Signal > 0 {
 		fmt.Fprintf(&s, "kill -%d $$\n", p.Signal)
 	}
@@ -90,7 +92,7 @@ func (p Program) play(w *World, at *attempt) func() {
 			return
 		}
 		if p.Then != "" {
-			w.Print(key, p.Then)
+			w.Print(key, strings.Repeat(p.Then, max(p.Times, 1)))
 		}
 		w.with(key, func(at *attempt) { w.finish(at, p.exit()) })
 	}()

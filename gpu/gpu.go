@@ -1,0 +1,241 @@
+// Package gpu finds the GPUs of this machine and what they have to give.
+//
+// It asks nvidia-smi, whose output is foreign: whatever isn't exactly what it should be is an error
+// that names it, never a device with a guessed size.
+package gpu
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pasar"
+)
+
+// A Device is a GPU as its driver describes it.
+type Device struct {
+	Index   int // physical, as the driver counts
+	UUID    string
+	Name    string
+	Bus     string      // PCI address, "00000000:0A:00.0"
+	Unified bool        // shares the host's memory: Total is unknown
+	Total   pasar.Bytes // memory that can be given out, without what the driver reserved
+}
+
+// Bounds of what is believed.
+const (
+	timeout    = 5 * time.Second
+	maxOutput  = 1 << 20
+	maxDevices = 1024
+	maxField   = 256                 // bytes of a UUID, bus address or name
+	maxMemory  = 1 << 30 * pasar.MiB // 1 PiB
+)
+
+// Exit codes of nvidia-smi that say that there is nothing, not that something failed.
+const (
+	exitNoDevice  = 6
+	exitNoDriver  = 9
+	exitNoLibrary = 12
+)
+
+// fields are what is asked for. The name is the last, since it alone may hold a comma.
+var fields = []string{"index", "uuid", "pci.bus_id", "memory.total", "memory.reserved", "name"}
+
+// Discover lists the GPUs in PCI bus order. There are none, and no error, on a machine without
+// nvidia-smi, and on one without NVIDIA hardware whatever nvidia-smi says.
+func Discover(ctx context.Context) ([]Device, error) {
+	path, err := exec.LookPath("nvidia-smi")
+	if err != nil {
+		return nil, nil
+	}
+	return discover(ctx, path, hasHardware)
+}
+
+func discover(ctx context.Context, smi string, hardware func() bool) ([]Device, error) {
+	out, err := query(ctx, smi, fields)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 2 { // an older one, that doesn't know memory.reserved
+		older := slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "memory.reserved" })
+		if out, err = query(ctx, smi, older); err == nil {
+			return parse(out, false)
+		}
+	}
+	if errors.As(err, &exit) {
+		switch exit.ExitCode() {
+		case exitNoDevice:
+			return nil, nil
+		case exitNoDriver, exitNoLibrary:
+			if !hardware() {
+				return nil, nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(out, true)
+}
+
+// query runs nvidia-smi, which can hang for ever in the driver: it is killed after the timeout.
+func query(ctx context.Context, smi string, fields []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, smi, "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
+	cmd.WaitDelay = time.Second // a child of its that keeps the pipe open doesn't hold us
+	var out bounded
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("run %s: %w", smi, context.Cause(ctx))
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w: %s", smi, err, excerpt(out.b))
+	case out.over:
+		return nil, fmt.Errorf("run %s: more than %s of output", smi, pasar.Bytes(maxOutput))
+	}
+	return out.b, nil
+}
+
+// bounded keeps the first maxOutput bytes.
+type bounded struct {
+	b    []byte
+	over bool
+}
+
+func (w *bounded) Write(p []byte) (int, error) {
+	room := maxOutput - len(w.b)
+	w.over = w.over || len(p) > room
+	w.b = append(w.b, p[:min(len(p), room)]...)
+	return len(p), nil
+}
+
+// parse reads the answer to a query of fields, or of fields without memory.reserved.
+func parse(out []byte, reserved bool) ([]Device, error) {
+	var devices []Device
+	for n, line := range bytes.Split(bytes.TrimRight(out, "\r\n \t"), []byte("\n")) {
+		text := strings.TrimSpace(string(line))
+		if text == "" || text == "No devices were found" {
+			continue
+		}
+		d, err := parseLine(text, reserved)
+		if err != nil {
+			return nil, fmt.Errorf("nvidia-smi, line %d (%s): %w", n+1, excerpt(line), err)
+		}
+		for _, other := range devices {
+			if other.UUID == d.UUID || other.Index == d.Index {
+				return nil, fmt.Errorf("nvidia-smi, line %d (%s): a GPU with this index or UUID was there already", n+1, excerpt(line))
+			}
+		}
+		if devices = append(devices, d); len(devices) > maxDevices {
+			return nil, fmt.Errorf("nvidia-smi: more than %d GPUs", maxDevices)
+		}
+	}
+	slices.SortFunc(devices, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(strings.ToUpper(a.Bus), strings.ToUpper(b.Bus)), cmp.Compare(a.Index, b.Index))
+	})
+	return devices, nil
+}
+
+func parseLine(line string, reserved bool) (Device, error) {
+	n := len(fields)
+	if !reserved {
+		n--
+	}
+	f := strings.SplitN(line, ",", n)
+	if len(f) != n {
+		return Device{}, fmt.Errorf("%d fields, want %d", len(f), n)
+	}
+	for i := range f {
+		f[i] = strings.TrimSpace(f[i])
+	}
+	d := Device{UUID: f[1], Bus: f[2], Name: f[n-1]}
+	var err error
+	if d.Index, err = strconv.Atoi(f[0]); err != nil || d.Index < 0 {
+		return Device{}, fmt.Errorf("bad index")
+	}
+	// A UUID goes into an environment variable with commas between, so its letters matter.
+	if len(d.UUID) > maxField || !(strings.HasPrefix(d.UUID, "GPU-") || strings.HasPrefix(d.UUID, "MIG-")) || !plain(d.UUID) {
+		return Device{}, fmt.Errorf("bad UUID")
+	}
+	if d.Bus == "" || len(d.Bus) > maxField || !plain(d.Bus) {
+		return Device{}, fmt.Errorf("bad PCI address")
+	}
+	if d.Name == "" || len(d.Name) > maxField || pasar.Clean(d.Name) != d.Name {
+		return Device{}, fmt.Errorf("bad name")
+	}
+	total, known, err := memory(f[3])
+	if err != nil || known && total == 0 {
+		return Device{}, fmt.Errorf("bad memory.total")
+	}
+	if !known {
+		d.Unified = true
+		return d, nil
+	}
+	if reserved {
+		// Unknown or larger than the total is not to be believed, and says nothing about the total.
+		if r, known, err := memory(f[4]); err != nil {
+			return Device{}, fmt.Errorf("bad memory.reserved")
+		} else if known && r < total {
+			total -= r
+		}
+	}
+	d.Total = total
+	return d, nil
+}
+
+// memory reads a number of MiB; known is false where the driver says that there is no such number.
+// Anything else in brackets ("[GPU is lost]", "[Unknown Error]") is an error.
+func memory(s string) (b pasar.Bytes, known bool, err error) {
+	switch strings.ToLower(strings.Trim(s, "[]")) {
+	case "n/a", "not supported":
+		return 0, false, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>20 || pasar.Bytes(n)*pasar.MiB > maxMemory {
+		return 0, false, fmt.Errorf("bad size %q", pasar.Clean(s))
+	}
+	return pasar.Bytes(n) * pasar.MiB, true, nil
+}
+
+// plain reports whether s has only letters, digits and -:./_
+func plain(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-:./_", r))
+	})
+}
+
+// excerpt shows the beginning of foreign output on one line.
+func excerpt(b []byte) string {
+	b = bytes.TrimSpace(b)
+	const most = 200
+	if len(b) > most {
+		return pasar.Clean(string(b[:most])) + "…"
+	}
+	return pasar.Clean(string(b))
+}
+
+// hasHardware reports whether there is an NVIDIA display or 3D controller on the PCI bus: then a
+// driver that doesn't answer is broken, else it just isn't needed.
+func hasHardware() bool {
+	vendors, _ := filepath.Glob("/sys/bus/pci/devices/*/vendor")
+	for _, v := range vendors {
+		id, err := os.ReadFile(v)
+		if err != nil || strings.TrimSpace(string(id)) != "0x10de" {
+			continue
+		}
+		if class, err := os.ReadFile(filepath.Join(filepath.Dir(v), "class")); err == nil && strings.HasPrefix(string(class), "0x03") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,216 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/target"
+)
+
+// launchTries bounds how often a launch begins again because a supervisor died under it or an empty
+// claim was in the way.
+const launchTries = 5
+
+// Steps of a launch, between any two of which the daemon can die.
+const (
+	stepDir     = "directory made"
+	stepSpec    = "spec written"
+	stepSent    = "handed over"
+	stepClaimed = "claimed"
+)
+
+// Launch hands the attempt to the supervisor kept warm and returns once its claim is taken. What an
+// earlier call began, in this process or another, is found by the claim.
+func (m *Machine) Launch(ctx context.Context, a target.Attempt) (target.Handle, error) {
+	h := target.Handle{Key: a.Spec.Key, Nonce: a.Spec.Nonce}
+	if h.Key.Job <= 0 || h.Key.Attempt <= 0 || h.Nonce == "" {
+		return h, target.Never(fmt.Errorf("launch %s: it has no key or no nonce", h.Key))
+	}
+	defer m.keys.lock(h.Key)()
+	if err := m.launch(ctx, h, a); err != nil {
+		return h, fmt.Errorf("launch %s: %w", h.Key, err)
+	}
+	return h, nil
+}
+
+func (m *Machine) launch(ctx context.Context, h target.Handle, a target.Attempt) error {
+	// Until a supervisor was given the directory, one that this call made is seen by nobody else: a
+	// failure is then surely without effect.
+	fresh, err := m.makeDirs(h)
+	surely := func(err error) error {
+		if fresh {
+			return target.Never(err)
+		}
+		return err
+	}
+	if err != nil {
+		return surely(err)
+	}
+	if err := m.step(stepDir); err != nil {
+		return err
+	}
+	if !fresh {
+		if found, err := m.found(h); found || err != nil {
+			return err
+		}
+	}
+	if err := m.writeSpec(a); err != nil {
+		return surely(err)
+	}
+	if err := m.step(stepSpec); err != nil {
+		return err
+	}
+	var last error
+	for range launchTries {
+		if last, err = m.handOver(ctx, h); err != nil {
+			return err
+		} else if last == nil {
+			return nil
+		}
+		if found, err := m.found(h); found || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("given up after %d tries: %w", launchTries, last)
+}
+
+// found reports whether the attempt was launched already: it runs, it has ended, or it is gone. If
+// not, a supervisor can take the claim afterwards.
+func (m *Machine) found(h target.Handle) (bool, error) {
+	dir := m.attemptDir(h.Key)
+	if r, err := readRecord(dir); err != nil && !errors.Is(err, errDamaged) {
+		return false, err
+	} else if r != nil {
+		return true, nil
+	}
+	for {
+		c, err := lookAt(dir)
+		if err != nil {
+			return false, err
+		}
+		switch c.state {
+		case claimHeld, claimDead:
+			return true, nil
+		}
+		if old, err := m.ofOtherBoot(dir); err != nil || old {
+			return old, err
+		}
+		if c.state == claimNone {
+			return false, nil
+		}
+		if _, err := void(dir); err != nil {
+			return false, err
+		}
+	}
+}
+
+// ofOtherBoot reports whether a directory without a filled claim was made in an earlier boot. Claims
+// aren't synced, so its attempt may have run until the power was cut.
+func (m *Machine) ofOtherBoot(dir string) (bool, error) {
+	s, ok, err := readSpec(dir)
+	return ok && s.Boot != m.boot, err
+}
+
+// handOver gives the attempt to a warm supervisor and waits for its word. again is why it must be
+// tried anew; a supervisor that was given the directory then can't run it any more.
+func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err error) {
+	var w *warm
+	select {
+	case w = <-m.pool.ready:
+	case err := <-m.pool.failed:
+		return nil, err
+	case <-m.pool.stop:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	dir := m.attemptDir(h.Key)
+	if err := w.conn.Send(ipc.AttachLaunch, &ipc.Launch{Dir: dir}); err != nil {
+		return m.endWarm(w, err), nil
+	}
+	if err := m.step(stepSent); err != nil {
+		_ = w.conn.Close()
+		return nil, err
+	}
+	status, err := awaitStatus(ctx, w.conn)
+	if err == nil {
+		switch status.State {
+		case ipc.AttemptTaken:
+			_ = w.conn.Close()
+			return errors.New("its claim was taken"), nil
+		case ipc.AttemptFailed:
+			_ = w.conn.Close()
+			return nil, target.Never(errors.New(pasar.Clean(status.Error)))
+		}
+		if err := m.step(stepClaimed); err != nil {
+			_ = w.conn.Close()
+			return nil, err
+		}
+		m.keep(h, w.conn, &status)
+		return nil, nil
+	}
+	if ctx.Err() != nil { // the supervisor leaves, or it has the claim by now: ask again
+		_ = w.conn.Close()
+		return nil, context.Cause(ctx)
+	}
+	// No word. If it has the claim, it runs; else it must be surely dead before another may.
+	if c, lerr := lookAt(dir); lerr != nil {
+		_ = w.conn.Close()
+		return nil, lerr
+	} else if c.state == claimHeld {
+		_ = w.conn.Close()
+		return nil, nil
+	}
+	return m.endWarm(w, err), nil
+}
+
+// endWarm kills a supervisor that is no use and waits until it is gone. It returns why it is no use.
+func (m *Machine) endWarm(w *warm, why error) error {
+	_ = w.conn.Close()
+	m.pool.reaper.kill(w.pid)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for gone := false; !gone; {
+		select {
+		case <-w.exited:
+			gone = true
+		case <-tick.C: // the reaper may have been closed
+			m.pool.reaper.reap()
+		}
+	}
+	m.log.Warn("a supervisor was no use and was ended", keyPid, w.pid, keyError, why)
+	return fmt.Errorf("supervisor %d: %w", w.pid, why)
+}
+
+// awaitStatus waits for the answer to LAUNCH.
+func awaitStatus(ctx context.Context, c *ipc.AttachConn) (ipc.Status, error) {
+	if err := c.SetReadDeadline(time.Now().Add(launchTimeout)); err != nil {
+		return ipc.Status{}, err
+	}
+	unhook := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+	defer unhook()
+	for {
+		typ, body, err := c.Recv()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return ipc.Status{}, fmt.Errorf("no answer within %s", launchTimeout)
+		}
+		if err != nil {
+			return ipc.Status{}, fmt.Errorf("no answer: %w", err)
+		}
+		if typ != ipc.AttachStatus {
+			continue
+		}
+		var s ipc.Status
+		if err := ipc.DecodeBody(body, &s); err != nil {
+			return ipc.Status{}, err
+		}
+		if s.State != ipc.AttemptWarm {
+			return s, c.SetReadDeadline(time.Time{})
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/target"
+)
+
+// Pauses between failed attempts to keep a supervisor warm: doubled from the first to the last.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 30 * time.Second
+	livedWell  = 10 * time.Second // one that lived so long before it died is no storm
+)
+
+// warmLog holds what supervisors said before they had an attempt.
+const (
+	warmLog    = "supervisors.log"
+	maxWarmLog = 256 << 10 // cut when one more is started beyond it
+)
+
+// A pool keeps exactly one supervisor warm: started, idle, waiting for a LAUNCH on its control
+// connection. When one is taken the next is started, which no launch waits for unless the next
+// launch is there already.
+type pool struct {
+	o      Options
+	log    *slog.Logger
+	reaper *reaper
+	ready  chan *warm
+	failed chan error // why there is none, to launches that wait
+	stop   chan struct{}
+	done   chan struct{}
+}
+
+// A warm supervisor has no attempt yet. It exits when conn is closed.
+type warm struct {
+	pid    int
+	conn   *ipc.AttachConn
+	exited <-chan syscall.WaitStatus // closed after its status
+	born   time.Time
+}
+
+func newPool(o Options) *pool {
+	p := &pool{
+		o: o, log: o.Log, reaper: newReaper(),
+		ready: make(chan *warm), failed: make(chan error),
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go p.keep()
+	return p
+}
+
+// close lets the warm supervisor go and stops reaping.
+func (p *pool) close() {
+	close(p.stop)
+	<-p.done
+	p.reaper.close()
+}
+
+// keep is the pool's goroutine.
+func (p *pool) keep() {
+	defer close(p.done)
+	pause, failures := firstPause, 0
+	for {
+		w, err := p.start()
+		if err == nil {
+			select {
+			case p.ready <- w:
+				pause, failures = firstPause, 0
+				continue
+			case <-p.stop:
+				_ = w.conn.Close()
+				return
+			case status := <-w.exited:
+				_ = w.conn.Close()
+				if time.Since(w.born) >= livedWell {
+					pause, failures = firstPause, 0
+				}
+				err = p.died(status)
+				if failures > 0 { // once may be chance; a second time it won't do
+					err = target.Never(err)
+				}
+			}
+		}
+		failures++
+		p.log.Warn("no supervisor is warm", keyError, err, "again_in", pause)
+		if !p.wait(pause, err, failures > 1 || target.IsNever(err)) {
+			return
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// wait lets a pause go by, answering launches with the failure if tell is set. It is false when the
+// pool is closed.
+func (p *pool) wait(pause time.Duration, failure error, tell bool) bool {
+	var failed chan<- error
+	if tell {
+		failed = p.failed
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case failed <- failure:
+		case <-timer.C:
+			return true
+		case <-p.stop:
+			return false
+		}
+	}
+}
+
+// start starts a supervisor with nothing to do. An error that IsNever won't mend by itself.
+func (p *pool) start() (*warm, error) {
+	w, err := p.spawn()
+	if err == nil {
+		return w, nil
+	}
+	err = fmt.Errorf("start %s: %w", p.o.Supervisor, err)
+	for _, passing := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EINTR, unix.ETXTBSY} {
+		if errors.Is(err, passing) {
+			return nil, err
+		}
+	}
+	return nil, target.Never(err)
+}
+
+// spawn forks and executes. The child leads a session of its own and has four descriptors: its
+// streams on /dev/null and the log, and the control connection. Its environment is clean: whatever
+// variables this process carries (it may have been started by a job) are not the supervisor's.
+func (p *pool) spawn() (*warm, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	logFile, err := p.openLog()
+	if err != nil {
+		return nil, err
+	}
+	defer logFile.Close()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "control")
+	defer theirs.Close()
+	ours := os.NewFile(uintptr(pair[0]), "control")
+	nc, err := net.FileConn(ours)
+	_ = ours.Close()
+	if err != nil {
+		return nil, err
+	}
+	pid, exited, err := p.reaper.fork(p.o.Supervisor,
+		[]string{filepath.Base(p.o.Supervisor), "warm", "--run", p.o.RunDir},
+		&syscall.ProcAttr{
+			Dir:   "/",
+			Env:   supervisorEnv(),
+			Files: []uintptr{null.Fd(), null.Fd(), logFile.Fd(), theirs.Fd()},
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+	if err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	return &warm{pid: pid, conn: ipc.NewAttachConn(nc), exited: exited, born: time.Now()}, nil
+}
+
+// supervisorEnv is what a supervisor is started with; its job's environment is in the spec.
+func supervisorEnv() []string {
+	env := []string{"GOMAXPROCS=2"}
+	for _, k := range []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "XDG_RUNTIME_DIR"} {
+		if v, ok := os.LookupEnv(k); ok {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
+
+func (p *pool) openLog() (*os.File, error) {
+	path := filepath.Join(p.o.RunDir, warmLog)
+	flags := os.O_APPEND | os.O_CREATE | os.O_WRONLY
+	if fi, err := os.Stat(path); err == nil && fi.Size() > maxWarmLog {
+		flags |= os.O_TRUNC
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
+
+// died says how a supervisor ended that never had an attempt, with the last line it logged.
+func (p *pool) died(s syscall.WaitStatus) error {
+	how := "exit status " + strconv.Itoa(s.ExitStatus())
+	if s.Signaled() {
+		how = "signal " + s.Signal().String()
+	}
+	last := ""
+	if b, err := readBounded(filepath.Join(p.o.RunDir, warmLog), 2*maxWarmLog); err == nil {
+		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+		if last = pasar.Clean(lines[len(lines)-1]); last != "" {
+			last = ": " + last[:min(len(last), 400)]
+		}
+	}
+	return fmt.Errorf("%s ended before it had an attempt, by %s%s", p.o.Supervisor, how, last)
+}

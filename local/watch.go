@@ -1,0 +1,209 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/target"
+)
+
+// rewatches is how many connections of one watch may break before it gives up, so that a supervisor
+// that hangs up on everybody isn't asked for ever.
+const rewatches = 10
+
+// errBroken says that a connection ended before the attempt did.
+var errBroken = errors.New("connection to its supervisor broken")
+
+// Watch tells where an attempt is, and then of each change and report, over the control connection
+// to its supervisor. A connection that breaks is made again, or what became of the attempt is found
+// on disk.
+func (m *Machine) Watch(ctx context.Context, h target.Handle, f func(target.Observation) error) error {
+	w := &watch{ctx: ctx, m: m, h: h, f: f}
+	for range rewatches {
+		err := w.once()
+		if !errors.Is(err, errBroken) {
+			return err
+		}
+		if m.isClosed() {
+			return fmt.Errorf("watch %s: %w", h.Key, ErrClosed)
+		}
+	}
+	return fmt.Errorf("watch %s: %w, %d times", h.Key, errBroken, rewatches)
+}
+
+// A watch is one call of Watch under way.
+type watch struct {
+	ctx      context.Context
+	m        *Machine
+	h        target.Handle
+	f        func(target.Observation) error
+	reported int // number of the last event told: a new connection begins with the latest ones again
+}
+
+// once watches over one connection, the one at hand or a new one. It returns nil when the attempt is
+// over, errBroken if the connection broke, and f's error as it is.
+func (w *watch) once() error {
+	l := w.m.take(w.h)
+	if l == nil {
+		o, fresh, err := w.m.observe(w.ctx, w.h)
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", w.h.Key, err)
+		}
+		if fresh == nil {
+			return w.f(o)
+		}
+		l = fresh
+		w.m.enter(w.h, l)
+	}
+	sound := false
+	defer func() { w.m.leave(w.h, l, sound) }()
+	unhook := context.AfterFunc(w.ctx, func() { _ = l.conn.Close() })
+	err := w.follow(l)
+	sound = unhook() && !errors.Is(err, errBroken)
+	return err
+}
+
+// follow tells of the link's last status, the reports before it, and then of all that comes.
+func (w *watch) follow(l *link) error {
+	status := l.last
+	o := status
+	for {
+		if o.Event == nil && o.Status == target.Ended && o.Record == nil {
+			var err error
+			if o, err = w.m.recorded(w.m.attemptDir(w.h.Key), w.h); err != nil || o.Record == nil {
+				return errBroken
+			}
+		}
+		if err := w.tell(o); err != nil {
+			return err
+		}
+		if o.Event == nil && o.Status == target.Ended {
+			return nil
+		}
+		if len(l.early) > 0 {
+			o, l.early = l.early[0], l.early[1:]
+		} else {
+			var err error
+			if o, err = l.next(w.h); err != nil {
+				return cmp.Or(context.Cause(w.ctx), errBroken)
+			}
+		}
+		if o.Event != nil {
+			event, n := o.Event, o.EventNum
+			o = status
+			o.Event, o.EventNum = event, n
+			continue
+		}
+		status = o
+		w.m.mu.Lock()
+		l.last = o
+		w.m.mu.Unlock()
+	}
+}
+
+// tell passes an observation on, unless it is a report that was told.
+func (w *watch) tell(o target.Observation) error {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	if o.Event != nil {
+		if o.EventNum <= w.reported {
+			return nil
+		}
+		w.reported = o.EventNum
+	}
+	return w.f(o)
+}
+
+// Signal asks the attempt's supervisor to stop it. An attempt that doesn't run, any more or at all,
+// is nobody's to stop: no error. A stop that leaves time to save makes the pause file appear first.
+func (m *Machine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) error {
+	switch s.Why {
+	case pasar.StopPreempt, pasar.StopPause, pasar.StopLimit:
+		if err := m.makePauseFile(h); err != nil {
+			return fmt.Errorf("stop %s: %w", h.Key, err)
+		}
+	}
+	if err := m.send(ctx, h, ipc.AttachStop, &ipc.StopFrame{Stop: s}); err != nil {
+		return fmt.Errorf("stop %s: %w", h.Key, err)
+	}
+	return nil
+}
+
+// Acknowledge lets the supervisor of an ended attempt leave.
+func (m *Machine) Acknowledge(ctx context.Context, h target.Handle) error {
+	err := m.send(ctx, h, ipc.AttachDone, &struct{}{})
+	m.mu.Lock()
+	if l := m.links[h]; l != nil && !l.reading {
+		_ = l.conn.Close()
+		delete(m.links, h)
+	}
+	delete(m.cleared, h)
+	m.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("acknowledge %s: %w", h.Key, err)
+	}
+	return nil
+}
+
+// send sends one frame to the attempt's supervisor, if it has one.
+func (m *Machine) send(ctx context.Context, h target.Handle, typ int, body any) error {
+	if l := m.sender(h); l != nil && l.conn.Send(typ, body) == nil {
+		return nil
+	}
+	c, err := m.reach(ctx, h, func() bool {
+		if typ != ipc.AttachStop {
+			return true
+		}
+		r, _ := readRecord(m.attemptDir(h.Key))
+		return r == nil // else its supervisor only waits to leave
+	})
+	if c == nil || err != nil {
+		return err
+	}
+	err = c.Send(typ, body)
+	_ = c.Close()
+	return err
+}
+
+// reach opens a control connection to the attempt's supervisor: nil if it has none, or worth says
+// that there is no more use in it.
+func (m *Machine) reach(ctx context.Context, h target.Handle, worth func() bool) (*ipc.AttachConn, error) {
+	dir := m.attemptDir(h.Key)
+	patience := newPatience()
+	for {
+		c, err := lookAt(dir)
+		if err != nil {
+			return nil, err
+		}
+		if c.state != claimHeld || c.holding.Nonce != "" && c.holding.Nonce != h.Nonce || !worth() {
+			return nil, nil
+		}
+		l, err := dial(ctx, h, c.holding)
+		if err == nil {
+			return l.conn, nil
+		}
+		if err := patience.wait(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// makePauseFile makes the file appear that asks the job to save.
+func (m *Machine) makePauseFile(h target.Handle) error {
+	path := filepath.Join(m.attemptDir(h.Key), target.PauseFile)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // never launched
+	}
+	if err != nil {
+		return fmt.Errorf("make pause file: %w", err)
+	}
+	return f.Close()
+}
