@@ -81,6 +81,7 @@ func (a *attempt) run() {
 		}
 		reap.start(0)
 		close(a.over)
+		a.keys.close()
 		a.record.ExitedAt = time.Now()
 		a.finish(reap)
 		return
@@ -117,7 +118,7 @@ func (a *attempt) launch() error {
 		a.output.close()
 		return err
 	}
-	pid, err := fork(a.log, &a.spec, t.slave)
+	pid, err := fork(a.log, &a.spec, t)
 	if err != nil {
 		t.close()
 		a.output.close()

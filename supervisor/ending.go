@@ -46,7 +46,7 @@ type ending struct {
 func newEnding(a *attempt, reap *reaper, pumped <-chan struct{}) *ending {
 	main, err := readStat(a.pid)
 	if err != nil {
-		main = stat{pid: a.pid}
+		main = stat{pid: a.pid, session: a.pid}
 	}
 	return &ending{a: a, reap: reap, pumped: pumped, family: newFamily(main, a.spec.Nonce),
 		left: make(map[identity]bool), killGap: killFirst}

@@ -197,13 +197,6 @@ func (e *events) since(n int) []numbered {
 	return out
 }
 
-// newest is the number of the newest event.
-func (e *events) newest() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.last
-}
-
 // finish reads the last events, which a job may have written just before it ended, and returns the
 // last checkpoint and the number of bad lines.
 func (e *events) finish() (checkpoint *pasar.Event, bad int) {

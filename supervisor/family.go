@@ -16,13 +16,14 @@ import (
 // the job: they outlive it.
 type family struct {
 	self  int
+	sid   int    // the session of the main process; the supervisor leads it, or the main process does
 	main  stat   // the main process
 	nonce []byte // PASAR_NONCE=…
 	exe   os.FileInfo
 }
 
 func newFamily(main stat, nonce string) *family {
-	f := &family{self: os.Getpid(), main: main, nonce: []byte("PASAR_NONCE=" + nonce)}
+	f := &family{self: os.Getpid(), sid: main.session, main: main, nonce: []byte("PASAR_NONCE=" + nonce)}
 	f.exe, _ = os.Stat("/proc/self/exe")
 	return f
 }
@@ -83,7 +84,7 @@ func (f *family) members() []member {
 	for pid, s := range all {
 		switch {
 		case ours[pid] || s.zombie || pid == f.self || s.start < f.main.start:
-		case s.session == f.main.pid || s.pgrp == f.main.pid:
+		case s.session == f.sid || s.pgrp == f.main.pid:
 			found = append(found, member{stat: s})
 		case f.carriesNonce(pid) && !f.spared(s):
 			found = append(found, member{stat: s, stray: true})
@@ -94,7 +95,7 @@ func (f *family) members() []member {
 
 // spared reports whether a process is pasar's own: one that runs the file we run, or a daemon.
 func (f *family) spared(s stat) bool {
-	if s.session == f.main.pid || s.zombie {
+	if s.session == f.sid || s.zombie {
 		return false // the daemon and supervisors lead sessions of their own
 	}
 	link := "/proc/" + strconv.Itoa(s.pid) + "/exe"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"syscall"
 
@@ -34,7 +33,7 @@ func errno(err error) int {
 
 // fork starts the main process on the terminal's slave and returns its pid. It runs on a thread of
 // its own that lives as long as this process, since the job's parent-death signal follows the thread.
-func fork(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, error) {
+func fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (int, error) {
 	type result struct {
 		pid int
 		err error
@@ -42,7 +41,7 @@ func fork(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, error
 	done := make(chan result, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked
-		pid, err := forkHere(log, spec, slave)
+		pid, err := forkHere(log, spec, t)
 		done <- result{pid, err}
 		select {}
 	}()
@@ -52,7 +51,7 @@ func fork(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, error
 
 // forkHere does the work of fork on the present thread. What a child inherits is set on ourselves and
 // put back: nothing runs between fork and exec that could do it in the child.
-func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, error) {
+func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (int, error) {
 	cwd := string(spec.Cwd)
 	argv, env := plain(spec.Argv), plain(spec.Surroundings.Env)
 	if err := enterable(cwd); err != nil {
@@ -80,10 +79,14 @@ func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, slave *os.File) (int, e
 	}
 	defer lowerLimits(log, spec.Surroundings.Limits)()
 
-	fd := slave.Fd()
-	attr := &syscall.ProcAttr{Dir: cwd, Env: env, Files: []uintptr{fd, fd, fd}, Sys: &syscall.SysProcAttr{
-		Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: syscall.SIGKILL,
-	}}
+	fd := t.slave.Fd()
+	sys := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if t.led {
+		sys.Foreground, sys.Ctty = true, int(fd) // its own group, in our session
+	} else {
+		sys.Setsid, sys.Setctty, sys.Ctty = true, true, 0
+	}
+	attr := &syscall.ProcAttr{Dir: cwd, Env: env, Files: []uintptr{fd, fd, fd}, Sys: sys}
 	pid, err := syscall.ForkExec(file, argv, attr)
 	if errors.Is(err, syscall.ENOEXEC) {
 		// A script without an interpreter line: execvp(3) gives it to the shell.

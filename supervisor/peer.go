@@ -27,11 +27,10 @@ type peer struct {
 	gone chan struct{}   // closed by hangUp
 	once sync.Once
 
-	mode  atomic.Value // ipc.AttachMode, once greeted
-	start atomic.Bool  // has been welcomed
-	buf   []byte       // of the writing goroutine
-	size  ipc.Size     // guarded by the keyboard
-	who   string
+	mode atomic.Value // ipc.AttachMode, once greeted
+	buf  []byte       // of the writing goroutine
+	size ipc.Size     // guarded by the keyboard
+	who  string
 }
 
 func newPeer(s *server, c net.Conn, in *ipc.AttachConn) *peer {

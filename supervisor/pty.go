@@ -18,6 +18,7 @@ const (
 type terminal struct {
 	master *os.File // non-blocking, so that deadlines and Close work
 	slave  *os.File
+	led    bool // the supervisor leads the terminal's session
 }
 
 // openTerminal makes a PTY of a size with the kernel's usual modes and UTF-8 input editing.
@@ -35,7 +36,19 @@ func openTerminal(cols, rows int) (*terminal, error) {
 		t.close()
 		return nil, err
 	}
+	t.led = t.lead()
 	return t, nil
+}
+
+// lead makes the terminal the controlling one of the supervisor's session, in which the job then
+// runs as the foreground group. Were the main process the session's leader, its end would make the
+// kernel hang up on the rest: a shell that dies of SIGTERM at once would take along the program that
+// is using the grace to save.
+func (t *terminal) lead() bool {
+	if sid, err := unix.Getsid(0); err != nil || sid != os.Getpid() {
+		return false
+	}
+	return unix.IoctlSetInt(int(t.slave.Fd()), unix.TIOCSCTTY, 0) == nil
 }
 
 func (t *terminal) openSlave(master int) error {

@@ -74,12 +74,16 @@ func (r *reaper) round() {
 	for {
 		var ws syscall.WaitStatus
 		var ru syscall.Rusage
-		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, &ru)
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED, &ru)
 		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil || pid <= 0 {
 			break
+		}
+		if ws.Stopped() {
+			r.resume(pid, ws.StopSignal())
+			continue
 		}
 		some = true
 		r.use.add(&ru)
@@ -90,6 +94,14 @@ func (r *reaper) round() {
 	}
 	if some {
 		r.any.ring()
+	}
+}
+
+// resume undoes a stop that came from the terminal: there is no shell that could, so that Ctrl-Z
+// would leave the job holding its GPUs and doing nothing. A SIGSTOP is meant, and stays.
+func (r *reaper) resume(pid int, sig syscall.Signal) {
+	if pid == r.main && (sig == syscall.SIGTSTP || sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) {
+		_ = syscall.Kill(-pid, syscall.SIGCONT)
 	}
 }
 

@@ -1,0 +1,108 @@
+package supervisor_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"pasar/ipc"
+)
+
+// A client is someone attached.
+type client struct {
+	t       *testing.T
+	conn    *ipc.AttachConn
+	welcome ipc.Welcome
+	off     int64
+	holders []ipc.HolderNote
+	sizes   []ipc.Size
+	skipped int64
+}
+
+func (r *rig) attach(h ipc.Hello) *client {
+	r.t.Helper()
+	h.Nonce = r.spec.Nonce
+	conn, w, err := ipc.DialAttach(r.holding().Socket, h)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = conn.Close() })
+	return &client{t: r.t, conn: conn, welcome: w, off: w.Offset}
+}
+
+func (c *client) send(typ int, body any) {
+	c.t.Helper()
+	if err := c.conn.Send(typ, body); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// next reads one frame; output must be without a gap.
+func (c *client) next(out io.Writer) (exit *ipc.ExitFrame) {
+	c.t.Helper()
+	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
+	typ, body, err := c.conn.Recv()
+	if err != nil {
+		c.t.Fatalf("attached: %v", err)
+	}
+	decode := func(v any) {
+		c.t.Helper()
+		if err := ipc.DecodeBody(body, v); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	switch typ {
+	case ipc.AttachOut:
+		var o ipc.Out
+		decode(&o)
+		if o.Offset != c.off {
+			c.t.Fatalf("output at %d, expected %d", o.Offset, c.off)
+		}
+		c.off += int64(len(o.Data))
+		_, _ = out.Write(o.Data)
+	case ipc.AttachSkip:
+		var s ipc.Skip
+		decode(&s)
+		if s.From != c.off || s.To <= s.From {
+			c.t.Fatalf("skip %+v at %d", s, c.off)
+		}
+		c.skipped += s.To - s.From
+		c.off = s.To
+	case ipc.AttachHolder:
+		var h ipc.HolderNote
+		decode(&h)
+		c.holders = append(c.holders, h)
+	case ipc.AttachSize:
+		var s ipc.Size
+		decode(&s)
+		c.sizes = append(c.sizes, s)
+	case ipc.AttachExit:
+		exit = new(ipc.ExitFrame)
+		decode(exit)
+	}
+	return exit
+}
+
+// readAll reads output to EXIT.
+func (c *client) readAll(out io.Writer) ipc.ExitFrame {
+	c.t.Helper()
+	for {
+		if e := c.next(out); e != nil {
+			return *e
+		}
+	}
+}
+
+// until reads output until it ends in s, and returns it.
+func (c *client) until(s string) string {
+	c.t.Helper()
+	var buf bytes.Buffer
+	for !strings.HasSuffix(buf.String(), s) {
+		if e := c.next(&buf); e != nil {
+			c.t.Fatalf("the job ended before it wrote %q; last %q", s, buf.String()[max(0, buf.Len()-200):])
+		}
+	}
+	return buf.String()
+}
