@@ -12,17 +12,19 @@ type pass struct {
 	queue        []Job // in order
 	plan         Plan
 	shapes       shapes
+	memo         memo
 	started      []Running // by this pass
 	picked, best []int     // scratch space of fit and place
 	ahead        int       // jobs considered that wait for something other than a release
+	dues         []int     // positions of jobs that are due anything, rising
 }
 
 // Decide settles what starts now and why everything else waits.
 //
-// Jobs are considered in order. One that fits starts. One that doesn't is due what it asks for: on
-// every machine where it could run, no later job may start on the GPUs it may have, nor on its kind of
-// place or on host memory if it needs those, so that a large claim is never starved by small ones. Later
-// jobs that need none of that may start.
+// Jobs are considered in order. One that fits starts. One that doesn't is due what it asks for on every
+// machine where it could run: no later job may start on the GPUs it may have, and later jobs must leave
+// it the host memory and the place that it asks for. So a large claim is never starved by small ones,
+// and jobs that can do without any of that start.
 //
 // Reservations will narrow what a waiting job is due, from all it could use to what it will get and
 // when; backfill and preemption then have their place between order and explanation.
@@ -43,18 +45,25 @@ func Decide(in Input, now time.Time) Plan {
 func (p *pass) consider(pos int) {
 	job := &p.queue[pos]
 	if job.Held {
-		p.wait(job, pasar.Reason{Why: pasar.WaitHeld}, noShape)
+		p.wait(job, pasar.Reason{Why: pasar.WaitHeld}, nil)
+		return
+	}
+	if a := p.memo.find(job); a != nil {
+		p.wait(job, a.reason, a) // one just like it was promised nothing that wasn't promised away
 		return
 	}
 	if at, ok := p.place(job, nobody); ok {
 		p.start(job, at)
+		p.memo.forget()
 		return
 	}
-	reason, shape := p.explain(pos)
-	reason.Ahead = p.ahead
-	p.ahead++
-	p.wait(job, reason, shape)
-	p.reserve(pos)
+	a := p.explain(job)
+	p.wait(job, a.reason, &a)
+	if p.reserve(pos) {
+		p.memo.forget()
+	} else {
+		p.memo.keep(job, &a)
+	}
 }
 
 func (p *pass) start(job *Job, at placement) {
@@ -74,37 +83,62 @@ func (p *pass) start(job *Job, at placement) {
 	p.started = append(p.started, Running{ID: job.ID, Grant: grant})
 }
 
-func (p *pass) wait(job *Job, r pasar.Reason, shape int32) {
+// wait notes why a job waits, with what is its own.
+func (p *pass) wait(job *Job, r pasar.Reason, a *answer) {
+	shape := noShape
+	if a != nil {
+		shape = a.shape
+		r.Ahead = p.ahead
+		p.ahead++
+		if a.before != nobody {
+			r.BidNeeded = p.bidNeeded(job, &p.queue[a.before])
+		}
+	}
 	r.Since = job.QueueTime
 	p.plan.Reasons = append(p.plan.Reasons, Waiting{ID: job.ID, Reason: r})
 	p.shapes.ids = append(p.shapes.ids, shape)
 }
 
-// reserve makes a job that can't start be due what it asks for, wherever it could run and nobody
-// before it is due it already.
-func (p *pass) reserve(pos int) {
+// reserve makes a job that can't start be due what it asks for, wherever it could run. Nothing is noted
+// of what is promised away already; it reports whether anything was.
+func (p *pass) reserve(pos int) bool {
 	job := &p.queue[pos]
 	c := &job.Claim
+	noted := false
 	for i := range p.ledger.machines {
 		m := &p.ledger.machines[i]
 		if !p.candidate(m, job) {
 			continue
 		}
-		host := c.RAM > 0
-		if c.Kind == pasar.NoGPU {
-			m.coresDue = min(m.coresDue, pos)
-		} else {
-			for k := range m.gpus {
-				if g := &m.gpus[k]; g.allows(c) && charged(c, g) <= g.total {
-					g.due = min(g.due, pos)
-					host = host || g.shared
-				}
+		if n := len(m.coresDue); c.Kind == pasar.NoGPU && (n == 0 || n < m.coresFree) {
+			m.coresDue, noted = append(m.coresDue, pos), true
+		}
+		var shared pasar.Bytes
+		for k, left := 0, c.GPUs; k < len(m.gpus); k++ {
+			g := &m.gpus[k]
+			if left == 0 && g.due < pos || c.Kind == pasar.NoGPU || !g.allows(c) || charged(c, g) > g.total {
+				continue
+			}
+			if g.due == nobody {
+				g.due, noted = pos, true
+			}
+			if g.shared && left > 0 {
+				shared += charged(c, g)
+				left--
 			}
 		}
-		if host {
-			m.hostDue = min(m.hostDue, pos)
+		host := hostCharge(c, shared)
+		if n := len(m.hostDue); host > 0 && (n == 0 || m.hostDue[n-1].sum < m.hostFree) {
+			if n > 0 {
+				host += m.hostDue[n-1].sum
+			}
+			m.hostDue, noted = append(m.hostDue, promise{pos, host}), true
 		}
 	}
+	if noted {
+		p.dues = append(p.dues, pos)
+	}
+	return noted
 }
 
 // candidate reports whether a job could run on a machine that takes work now, were it empty.

@@ -8,33 +8,28 @@ import (
 	"pasar"
 )
 
-// explain says why a job doesn't start, and which shape its holders have.
-func (p *pass) explain(pos int) (pasar.Reason, int32) {
-	job := &p.queue[pos]
+// explain says why a job doesn't start.
+func (p *pass) explain(job *Job) answer {
 	if due, ok := p.turn(job); ok {
-		first := &p.queue[due]
-		r := pasar.Reason{Why: pasar.WaitTurn, Behind: first.ID}
-		r.BidNeeded = p.bidNeeded(job, due)
-		return r, noShape
+		r := pasar.Reason{Why: pasar.WaitTurn, Behind: p.queue[due].ID}
+		return answer{reason: r, shape: noShape, before: due}
 	}
-	var r pasar.Reason
-	found := false
-	earliest := nobody
+	a := answer{shape: noShape, before: nobody}
 	for i := range p.ledger.machines {
 		m := &p.ledger.machines[i]
 		if !p.candidate(m, job) {
 			continue
 		}
-		if !found {
-			r, found = m.lacks(&job.Claim), true
+		if a.reason.Why == "" {
+			a.reason = m.lacks(&job.Claim)
+			a.shape = p.shapes.of(job, a.reason.Why)
 		}
-		earliest = min(earliest, m.firstDue(&job.Claim))
+		a.before = min(a.before, m.firstDue(&job.Claim))
 	}
-	if !found {
-		return p.nowhere(job), noShape
+	if a.reason.Why == "" {
+		a.reason = p.nowhere(job)
 	}
-	r.BidNeeded = p.bidNeeded(job, earliest)
-	return r, p.shapes.of(job, r.Why)
+	return a
 }
 
 // turn finds the waiting job that stands in the way of one for which there is room: of those whose due
@@ -44,31 +39,17 @@ func (p *pass) turn(job *Job) (int, bool) {
 	if _, ok := p.place(job, 0); !ok {
 		return 0, false
 	}
-	// What is usable grows as due falls, from nothing at nobody to everything at 0.
-	for due := p.lastDue(nobody); ; due = p.lastDue(due) {
-		if _, ok := p.place(job, due); ok {
-			return due, true
+	// The last position at which there is room; at the first there is.
+	low, high := 0, len(p.dues)
+	for high-low > 1 {
+		mid := (low + high) / 2
+		if _, ok := p.place(job, p.dues[mid]); ok {
+			low = mid
+		} else {
+			high = mid
 		}
 	}
-}
-
-// lastDue is the last position before another at which a job is due anything; 0 when there is none.
-func (p *pass) lastDue(before int) int {
-	last := 0
-	see := func(due int) {
-		if due < before {
-			last = max(last, due)
-		}
-	}
-	for i := range p.ledger.machines {
-		m := &p.ledger.machines[i]
-		see(m.hostDue)
-		see(m.coresDue)
-		for k := range m.gpus {
-			see(m.gpus[k].due)
-		}
-	}
-	return last
+	return p.dues[low], true
 }
 
 // firstDue is the first position in the order at which a job is due anything this claim asks for.
@@ -76,7 +57,9 @@ func (m *machine) firstDue(c *pasar.Claim) int {
 	first := nobody
 	host := c.RAM > 0
 	if c.Kind == pasar.NoGPU {
-		first = m.coresDue
+		if len(m.coresDue) > 0 {
+			first = m.coresDue[0]
+		}
 	} else {
 		for k := range m.gpus {
 			if g := &m.gpus[k]; g.allows(c) {
@@ -85,26 +68,19 @@ func (m *machine) firstDue(c *pasar.Claim) int {
 			}
 		}
 	}
-	if host {
-		first = min(first, m.hostDue)
+	if host && len(m.hostDue) > 0 {
+		first = min(first, m.hostDue[0].pos)
 	}
 	return first
 }
 
-// bidNeeded is the smallest bid that would put a job before the one at a position; nil when nobody is
-// there. Jobs next to each other mostly need the same, so they share it.
-func (p *pass) bidNeeded(job *Job, pos int) *pasar.Bid {
-	if pos == nobody {
-		return nil
-	}
-	bid, ok := toPrecede(job, &p.queue[pos])
+// bidNeeded is the smallest bid that would put a job before another; nil when none would.
+func (p *pass) bidNeeded(job, other *Job) *pasar.Bid {
+	bid, ok := toPrecede(job, other)
 	if !ok {
 		return nil
 	}
-	if p.shapes.bid == nil || *p.shapes.bid != bid {
-		p.shapes.bid = &bid
-	}
-	return p.shapes.bid
+	return p.shapes.sharedBid(bid)
 }
 
 // lacks says what a machine has too little of for a claim that doesn't fit there.
@@ -156,7 +132,8 @@ func (m *machine) nthRoom(c *pasar.Claim) pasar.Bytes {
 		}
 		return most
 	}
-	var rooms []pasar.Bytes
+	var few [16]pasar.Bytes // most machines' GPUs, so that nothing is allocated
+	rooms := few[:0]
 	for k := range m.gpus {
 		if g := &m.gpus[k]; g.allows(c) {
 			rooms = append(rooms, m.room(g))

@@ -2,6 +2,8 @@ package sched
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"pasar"
 )
@@ -41,27 +43,25 @@ func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
 	no := func(how, format string, args ...any) *ImpossibleError {
 		return &ImpossibleError{fmt.Sprintf(where+" "+format, args...), how}
 	}
-	if c.RAM > 0 && !l.any(pasar.Claim{Kind: pasar.NoGPU, RAM: c.RAM}, true) {
-		most := l.most(func(m *machine) pasar.Bytes { return m.hostTotal })
+	if most := l.most(func(m *machine) pasar.Bytes { return m.hostTotal }); c.RAM > most {
 		return no(fmt.Sprintf("the most is --ram %s", flag(most)), "%s of host memory for jobs (%s at most)", c.RAM, most)
 	}
 	if c.Kind == pasar.NoGPU {
 		return no("set cpu_jobs in the configuration", "a place for a job without a GPU")
 	}
-	whole := pasar.Claim{Kind: pasar.Whole, GPUs: 1, Type: c.Type, IDs: c.IDs}
-	if n := l.count(whole); n < c.GPUs {
-		named := "GPUs"
-		if c.Type != "" {
-			named += " of type " + pasar.Clean(c.Type)
-		}
-		if len(c.IDs) > 0 {
-			named += " among those named"
-		}
-		how := fmt.Sprintf("the most on one machine is --gpus %d", n)
-		if n == 0 {
-			how = "see `pasar status` for what there is; without a GPU say --gpus 0"
-		}
-		return no(how, "%d %s (%d at most)", c.GPUs, named, n)
+	named := ""
+	if c.Type != "" {
+		named += " of type " + pasar.Clean(c.Type)
+	}
+	if len(c.IDs) > 0 {
+		named += " named " + pasar.Clean(strings.Join(c.IDs, " or "))
+	}
+	all := func(*gpu) bool { return true }
+	switch n := l.count(&c, all); {
+	case n == 0:
+		return no("see `pasar status` for what there is; for no GPU say --gpus 0", "a GPU%s", named)
+	case n < c.GPUs:
+		return no(fmt.Sprintf("the most is --gpus %d", n), "%d GPUs%s (%d at most)", c.GPUs, named, n)
 	}
 	if c.Kind == pasar.Slice {
 		size := max(c.Limit, c.Mem)
@@ -76,7 +76,7 @@ func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
 			}
 			return most
 		})
-		if !l.any(one, false) {
+		if !l.any(one) {
 			what := fmt.Sprintf("%s of memory on one GPU", c.Mem)
 			if size > c.Mem {
 				what += fmt.Sprintf(" and its margin of %s", size-c.Mem)
@@ -88,36 +88,33 @@ func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
 			}
 			return no(how, "%s (the largest GPU has %s)", what, most)
 		}
+		roomy := func(g *gpu) bool { return size <= g.total }
+		if n := l.count(&c, roomy); n < c.GPUs {
+			return no(fmt.Sprintf("the most is --gpus %d with that --mem", n), "%d GPUs%s with room for %s each (%d at most)", c.GPUs, named, size, n)
+		}
 	}
 	if c.RAM > 0 {
 		without := c
 		without.RAM = 0
-		if l.any(without, false) {
+		if l.any(without) {
 			return no("ask for less with --ram or --mem", "%s together", c)
 		}
 	}
 	return no("ask for fewer GPUs or less memory", "%s on one machine", c)
 }
 
-// any reports whether a claim could fit on some machine; with cores false places for jobs without a GPU
-// don't count against it.
-func (l *ledger) any(c pasar.Claim, anyCores bool) bool {
-	for i := range l.machines {
-		m := &l.machines[i]
-		if anyCores && c.Kind == pasar.NoGPU && c.RAM <= m.hostTotal || m.couldFit(&c) {
-			return true
-		}
-	}
-	return false
+// any reports whether a claim could fit on some machine.
+func (l *ledger) any(c pasar.Claim) bool {
+	return slices.ContainsFunc(l.machines, func(m machine) bool { return m.couldFit(&c) })
 }
 
-// count is the most GPUs of one machine that a claim for one may have.
-func (l *ledger) count(c pasar.Claim) int {
+// count is the most GPUs of one machine that a claim may have and that are such.
+func (l *ledger) count(c *pasar.Claim, such func(*gpu) bool) int {
 	most := 0
 	for i := range l.machines {
 		n := 0
-		for k := range l.machines[i].gpus {
-			if l.machines[i].gpus[k].allows(&c) {
+		for m, k := &l.machines[i], 0; k < len(m.gpus); k++ {
+			if g := &m.gpus[k]; g.allows(c) && such(g) {
 				n++
 			}
 		}

@@ -14,7 +14,8 @@ type shapes struct {
 	list  []shape
 	ids   []int32 // of each waiting job, in the order of Plan.Reasons
 	last  shape
-	bid   *pasar.Bid // the last one needed
+	bids  map[pasar.Bid]*pasar.Bid // needed by waiting jobs, shared too
+	bid   *pasar.Bid               // the last of them
 }
 
 type shape struct {
@@ -48,6 +49,24 @@ func (s *shapes) of(job *Job, why pasar.WaitWhy) int32 {
 	}
 	s.last = key
 	return id
+}
+
+// sharedBid is a bid that waiting jobs with the same need share.
+func (s *shapes) sharedBid(bid pasar.Bid) *pasar.Bid {
+	if s.bid != nil && *s.bid == bid {
+		return s.bid
+	}
+	b := s.bids[bid]
+	if b == nil {
+		if s.bids == nil {
+			s.bids = map[pasar.Bid]*pasar.Bid{}
+		}
+		b = new(pasar.Bid) // not the parameter's address, which would put every call's on the heap
+		*b = bid
+		s.bids[bid] = b
+	}
+	s.bid = b
+	return b
 }
 
 // nameHolders gives each reason the jobs that have what it lacks, at the end of the pass: those that

@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"pasar"
@@ -20,8 +22,15 @@ type machine struct {
 	hostFree  pasar.Bytes
 	coresFree int // places for jobs without a GPU
 
-	// Positions in the order of the first waiting job that is due these; nobody when none is.
-	hostDue, coresDue int
+	// What waiting jobs are due of these, by position in the order; see reserve.
+	hostDue  []promise
+	coresDue []int
+}
+
+// A promise is host memory that a waiting job is due.
+type promise struct {
+	pos int         // of the job in the order
+	sum pasar.Bytes // what it and all before it are due together
 }
 
 type gpu struct {
@@ -31,7 +40,7 @@ type gpu struct {
 	free    pasar.Bytes // by the claims on it; a shared one's is bounded by the host's too
 	tenants int         // jobs on it
 	shared  bool        // its memory is host memory
-	due     int         // as hostDue
+	due     int         // position of the first waiting job that is due the GPU; nobody when none is
 }
 
 // nobody is a position in the order after every job.
@@ -48,12 +57,33 @@ func (m *machine) room(g *gpu) pasar.Bytes {
 	return g.free
 }
 
+// hostLeft is the host memory that jobs before a position in the order aren't due.
+func (m *machine) hostLeft(due int) pasar.Bytes {
+	n := len(m.hostDue)
+	if n > 0 && m.hostDue[n-1].pos >= due {
+		n, _ = slices.BinarySearchFunc(m.hostDue, due, func(p promise, due int) int { return cmp.Compare(p.pos, due) })
+	}
+	if n == 0 {
+		return m.hostFree
+	}
+	return m.hostFree - m.hostDue[n-1].sum
+}
+
+// coresLeft is the places for jobs without a GPU that jobs before a position in the order aren't due.
+func (m *machine) coresLeft(due int) int {
+	n := len(m.coresDue)
+	if n > 0 && m.coresDue[n-1] >= due {
+		n, _ = slices.BinarySearch(m.coresDue, due)
+	}
+	return m.coresFree - n
+}
+
 func newLedger(machines []Machine, active []Running) *ledger {
 	l := &ledger{machines: make([]machine, len(machines))}
 	for i := range machines {
 		in := &machines[i]
 		m := &l.machines[i]
-		*m = machine{Machine: in, hostTotal: in.HostMemory(), coresFree: in.CPUJobs, hostDue: nobody, coresDue: nobody}
+		*m = machine{Machine: in, hostTotal: in.HostMemory(), coresFree: in.CPUJobs}
 		m.hostFree = m.hostTotal
 		m.gpus = make([]gpu, len(in.GPUs))
 		for k, d := range in.GPUs {

@@ -8,9 +8,9 @@ type placement struct {
 	picked []int // into m.gpus; the pass's scratch space
 }
 
-// place finds the best place for a claim on the machines where it may start, using only what no
-// waiting job is due that stands before the position due in the order: nobody asks for what is free
-// of every claim made in advance, 0 for anything that is free at all.
+// place finds the best place for a claim on the machines where it may start, using only what waiting
+// jobs before a position in the order aren't due: at nobody, what no waiting job is due; at 0, all that
+// is free. What can be used only grows as due falls.
 func (p *pass) place(job *Job, due int) (placement, bool) {
 	var best placement
 	var bestScore score
@@ -49,22 +49,22 @@ func (a score) less(b score) bool {
 // fit tries a claim on one machine, leaving the GPUs it would get in p.picked.
 func (p *pass) fit(m *machine, c *pasar.Claim, due int) (score, bool) {
 	p.picked = p.picked[:0]
-	if c.RAM > 0 && (m.hostDue < due || c.RAM > m.hostFree) {
+	host := m.hostLeft(due)
+	if c.RAM > 0 && c.RAM > host {
 		return score{}, false
 	}
 	switch c.Kind {
 	case pasar.NoGPU:
-		ok := m.coresFree > 0 && m.coresDue >= due
-		return score{spare: m.CPUJobs - m.coresFree}, ok
+		return score{spare: m.CPUJobs - m.coresFree}, m.coresLeft(due) > 0
 	case pasar.Slice:
-		return p.fitSlices(m, c, due)
+		return p.fitSlices(m, c, host, due)
 	default:
-		return p.fitWhole(m, c, due)
+		return p.fitWhole(m, c, host, due)
 	}
 }
 
 // fitWhole picks the GPUs of lowest index with no job on them.
-func (p *pass) fitWhole(m *machine, c *pasar.Claim, due int) (score, bool) {
+func (p *pass) fitWhole(m *machine, c *pasar.Claim, host pasar.Bytes, due int) (score, bool) {
 	spare := 0
 	var shared pasar.Bytes
 	for k := range m.gpus {
@@ -72,10 +72,8 @@ func (p *pass) fitWhole(m *machine, c *pasar.Claim, due int) (score, bool) {
 		if g.tenants > 0 || g.due < due || !g.allows(c) {
 			continue
 		}
-		if g.shared {
-			if m.hostDue < due || hostCharge(c, shared+g.total) > m.hostFree {
-				continue
-			}
+		if g.shared && hostCharge(c, shared+g.total) > host {
+			continue
 		}
 		if len(p.picked) == c.GPUs {
 			spare++
@@ -91,7 +89,7 @@ func (p *pass) fitWhole(m *machine, c *pasar.Claim, due int) (score, bool) {
 
 // fitSlices picks the GPUs that the slice leaves fullest, then those with the fewest jobs, then those
 // of lowest index.
-func (p *pass) fitSlices(m *machine, c *pasar.Claim, due int) (score, bool) {
+func (p *pass) fitSlices(m *machine, c *pasar.Claim, host pasar.Bytes, due int) (score, bool) {
 	size := max(c.Limit, c.Mem)
 	var first score
 	var shared pasar.Bytes
@@ -103,7 +101,7 @@ func (p *pass) fitSlices(m *machine, c *pasar.Claim, due int) (score, bool) {
 			if g.due < due || m.room(g) < size || !g.allows(c) {
 				continue
 			}
-			if g.shared && (m.hostDue < due || hostCharge(c, shared+size) > m.hostFree) {
+			if g.shared && hostCharge(c, shared+size) > host {
 				continue
 			}
 			for _, taken := range p.picked {
