@@ -1,0 +1,60 @@
+# pasar. `make` alone lists the targets.
+
+PREFIX    ?= $(HOME)/.local
+DESTDIR   ?=
+FUZZTIME  ?= 20s
+FOR       ?= 0
+GO        ?= go
+BASH      := $(shell command -v bash)
+
+VERSION   ?= 0.1.0-dev$(addprefix +,$(shell git rev-parse --short HEAD 2>/dev/null))
+LDFLAGS   := -s -w -X pasar.Version=$(VERSION)
+COMMANDS  := pasar pasard pasar-supervisor
+
+.DEFAULT_GOAL := help
+.PHONY: help build install demo test lint fuzz bench torture clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "Settings: PREFIX=$(PREFIX)  FUZZTIME=$(FUZZTIME) for each fuzz target  FOR=seconds of torture"
+
+build: ## build bin/pasar, bin/pasard and bin/pasar-supervisor: static, for this machine
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
+
+install: build ## install into PREFIX (bin/pasar, bin/pasard, libexec/pasar/pasar-supervisor)
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/libexec/pasar'
+	install -m 755 bin/pasar bin/pasard '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 bin/pasar-supervisor '$(DESTDIR)$(PREFIX)/libexec/pasar'
+	@case ":$$PATH:" in *':$(PREFIX)/bin:'*) echo 'Installed. Try: pasar status' ;; \
+	*) echo 'Installed. Put $(PREFIX)/bin on your PATH, then try: pasar status' ;; esac
+
+demo: ## train the example as a job on a throw-away daemon, watch it, and leave nothing running
+	@$(BASH) examples/demo.sh
+
+test: lint ## all tests, with the race detector, after lint
+	$(GO) test -race -timeout 10m ./...
+
+lint: ## gofmt, vet and staticcheck
+	@bad=$$(gofmt -l .) && if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):" $$bad; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func / /' | while read -r file name; do \
+		echo "== $$(dirname $$file) $$name"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$(dirname $$file)"; \
+	done
+
+bench: ## measure: reports, not tests
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+torture: ## random faults at full size from a printed seed (PASAR_SEED=N repeats one; FOR=600 goes on for 600 s)
+	@set -e; end=$$(($$(date +%s) + $(FOR))); while :; do \
+		PASAR_TORTURE=1 $(GO) test -count 1 -timeout 0 -v ./cmd/... ./supervisor/... ./store/... ./daemon/... ./local/...; \
+		[ $$(date +%s) -lt $$end ] || break; \
+	done
+
+clean: ## remove what was built
+	rm -rf bin
