@@ -76,6 +76,7 @@ func (s *server) accept(l *net.UnixListener) {
 			continue
 		}
 		p := newPeer(s, c, ipc.NewAttachConn(c))
+		p.who = peerName(c)
 		if !s.join(p) {
 			_ = c.Close()
 			continue

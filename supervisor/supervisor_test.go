@@ -17,17 +17,22 @@ import (
 	"pasar/ipc"
 )
 
-// binary is pasar-supervisor, built once.
-var binary string
+// program is pasar-supervisor, built once; under the race detector, if the tests are.
+var (
+	program    string
+	buildFlags []string
+)
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "pasar-supervisor-test")
 	if err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "pasar-supervisor")
-	build := exec.Command("go", "build", "-o", binary, "pasar/cmd/pasar-supervisor")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	program = filepath.Join(dir, "pasar-supervisor")
+	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", program, "pasar/cmd/pasar-supervisor")...)
+	if len(buildFlags) == 0 {
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		os.Exit(1)
@@ -78,7 +83,7 @@ func warm(t *testing.T) *rig {
 	}
 	_ = ours.Close()
 	r.control = ipc.NewAttachConn(r.conn)
-	r.cmd = exec.Command(binary, "warm", "--run", r.run)
+	r.cmd = exec.Command(program, "warm", "--run", r.run)
 	r.cmd.ExtraFiles = []*os.File{theirs}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := r.cmd.Start(); err != nil {
@@ -208,7 +213,10 @@ func (r *rig) leave() {
 		r.t.Fatal(err)
 	}
 	select {
-	case <-r.died:
+	case err := <-r.died:
+		if err != nil {
+			r.t.Errorf("the supervisor failed: %v", err)
+		}
 	case <-time.After(patience):
 		r.t.Fatal("the supervisor is still there")
 	}

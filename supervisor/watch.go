@@ -3,6 +3,9 @@ package supervisor
 import (
 	"encoding/json"
 	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
 
 	"pasar/ipc"
 )
@@ -105,6 +108,25 @@ func (p *peer) name() string {
 		return ""
 	}
 	return p.who
+}
+
+// peerName names the process at the other end of a connection.
+func peerName(c net.Conn) string {
+	name := "another terminal"
+	uc, ok := c.(*net.UnixConn)
+	if !ok {
+		return name
+	}
+	raw, err := uc.SyscallConn()
+	if err != nil {
+		return name
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			name = fmt.Sprintf("process %d", cred.Pid)
+		}
+	})
+	return name
 }
 
 // readClient takes what a client sends.
