@@ -1,0 +1,256 @@
+package docs
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the generated documents anew")
+
+// checkFresh compares a generated document with the one in the tree, or writes it with -update.
+func checkFresh(t *testing.T, file, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) == want {
+		return
+	}
+	a, b := strings.Split(string(got), "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			t.Errorf("docs/%s:%d is out of date:\n has %s\nwant %s", file, i+1, a[i], b[i])
+			break
+		}
+	}
+	t.Errorf("docs/%s is out of date; write it anew with: go test ./docs -update", file)
+}
+
+const jsonHead = `# The JSON of pasar
+
+Generated from the types by ` + "`go test ./docs -update`" + `; a test keeps it fresh. The rules that all of it
+follows are in ` + "`pasar guide api`" + `: keys are never missing, what isn't known is null, sizes are bytes,
+spans are seconds, times are RFC 3339 in UTC, and ` + "`schema`" + ` is 1. A list that is empty or isn't known may be
+null.
+
+` + "`pasar show --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
+with a status; ` + "`pasar facts --json`" + ` with facts.
+`
+
+func TestTheListOfJSONKeysIsFresh(t *testing.T) {
+	g := newGenerator(t, "..")
+	g.out.WriteString(jsonHead)
+	g.section("A job", "JobView")
+	g.section("The status", "StatusView")
+	g.facts()
+	checkFresh(t, "json.md", g.out.String())
+}
+
+// A generator writes what it finds in the root package's source: the types, their comments and the
+// comments of their fields.
+type generator struct {
+	t     *testing.T
+	types map[string]*ast.TypeSpec
+	docs  map[string]string
+	done  map[string]bool
+	queue []string
+	out   strings.Builder
+}
+
+func newGenerator(t *testing.T, dir string) *generator {
+	t.Helper()
+	g := &generator{t: t, types: map[string]*ast.TypeSpec{}, docs: map[string]string{}, done: map[string]bool{}}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), dir+"/"+e.Name(), nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if gd, ok := d.(*ast.GenDecl); ok && gd.Tok == token.TYPE {
+				for _, s := range gd.Specs {
+					ts := s.(*ast.TypeSpec)
+					g.types[ts.Name.Name] = ts
+					g.docs[ts.Name.Name] = strings.Join(strings.Fields(gd.Doc.Text()), " ")
+				}
+			}
+		}
+	}
+	return g
+}
+
+// section writes a type and then each type that it needs and that has not been written.
+func (g *generator) section(title, name string) {
+	fmt.Fprintf(&g.out, "\n## %s\n", title)
+	g.queue = append(g.queue, name)
+	first := true
+	for len(g.queue) > 0 {
+		name, g.queue = g.queue[0], g.queue[1:]
+		if g.done[name] {
+			continue
+		}
+		g.done[name] = true
+		if !first {
+			fmt.Fprintf(&g.out, "\n### %s\n", title4(name))
+		}
+		first = false
+		fmt.Fprintf(&g.out, "\n%s\n\n| key | value | |\n|---|---|---|\n", g.docs[name])
+		g.rows(name)
+	}
+}
+
+func (g *generator) rows(name string) {
+	st, ok := g.types[name].Type.(*ast.StructType)
+	if !ok {
+		g.t.Fatalf("%s is not a struct", name)
+	}
+	for _, f := range st.Fields.List {
+		if len(f.Names) == 0 { // embedded: its keys stand here
+			g.rows(f.Type.(*ast.Ident).Name)
+			continue
+		}
+		key, value, ok := g.field(name, f)
+		if !ok {
+			continue
+		}
+		about := strings.Join(strings.Fields(f.Comment.Text()+" "+f.Doc.Text()), " ")
+		fmt.Fprintf(&g.out, "| `%s` | %s | %s |\n", key, value, strings.ReplaceAll(about, "|", `\|`))
+	}
+}
+
+// field is a field's key and value in words; ok is false for what JSON doesn't show.
+func (g *generator) field(owner string, f *ast.Field) (key, value string, ok bool) {
+	tag, err := strconv.Unquote(f.Tag.Value)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	key, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+	if key == "-" || key == "" {
+		return "", "", false
+	}
+	value = g.value(f.Type)
+	if options != "" {
+		value = strings.TrimSuffix(value, " or null")
+		if owner == "Event" { // Event.MarshalJSON writes null where the tag would leave the key out
+			value += " or null"
+		} else {
+			value += ", or left out"
+		}
+	}
+	return key, value, true
+}
+
+var words = map[string]string{
+	"string": "string", "bool": "true or false", "int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
+	"Bytes": "bytes", "Duration": "seconds", "time.Time": "time", "Arg": "string, or `{\"base64\": …}`",
+}
+
+func (g *generator) value(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		if _, ok := e.X.(*ast.StructType); ok {
+			return "null" // a part that isn't built yet
+		}
+		return g.value(e.X) + " or null"
+	case *ast.ArrayType:
+		return "list of " + plural(g.value(e.Elt))
+	case *ast.MapType:
+		return "object: " + g.value(e.Key) + " → " + g.value(e.Value)
+	case *ast.SelectorExpr:
+		return words[e.X.(*ast.Ident).Name+"."+e.Sel.Name]
+	case *ast.Ident:
+		if w, ok := words[e.Name]; ok {
+			return w
+		}
+		ts, ok := g.types[e.Name]
+		if !ok {
+			g.t.Fatalf("no words for type %s", e.Name)
+		}
+		if _, ok := ts.Type.(*ast.StructType); ok {
+			g.queue = append(g.queue, e.Name)
+			return "[" + title4(e.Name) + "](#" + strings.ReplaceAll(strings.ToLower(title4(e.Name)), " ", "-") + ")"
+		}
+		return g.value(ts.Type)
+	}
+	g.t.Fatalf("no words for %T", e)
+	return ""
+}
+
+func plural(s string) string {
+	switch {
+	case strings.HasPrefix(s, "["), strings.Contains(s, ","):
+		return s
+	}
+	return s + "s"
+}
+
+// title4 makes a heading of a type's name: "AttemptView" is "Attempt".
+func title4(name string) string {
+	var b strings.Builder
+	for i, r := range strings.TrimSuffix(name, "View") {
+		if i > 0 && r >= 'A' && r <= 'Z' && !strings.HasPrefix(name, "GPU") {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// facts writes each kind of fact, in the order of the source.
+func (g *generator) facts() {
+	g.out.WriteString("\n## Facts\n\nEach is `{\"seq\", \"kind\", \"at\", \"mono\", \"boot\", \"fact\"}`: `seq` counts from 1 without gaps, `mono` is seconds of the\n" +
+		"clock since boot (which also counts suspends) and `boot` names that boot. `fact` holds the keys below.\n\n| kind | keys of `fact` | |\n|---|---|---|\n")
+	f, err := parser.ParseFile(token.NewFileSet(), "../fact.go", nil, 0)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	kinds := map[string]string{} // constant → kind
+	var order []string           // types
+	byType := map[string]string{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			if id, ok := n.Type.(*ast.Ident); ok && id.Name == "FactKind" {
+				kinds[n.Names[0].Name], _ = strconv.Unquote(n.Values[0].(*ast.BasicLit).Value)
+			}
+		case *ast.FuncDecl:
+			if n.Name.Name == "Kind" {
+				typ := n.Recv.List[0].Type.(*ast.Ident).Name
+				order = append(order, typ)
+				byType[typ] = n.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.Ident).Name
+			}
+		}
+		return true
+	})
+	for _, typ := range order {
+		var keys []string
+		for _, fl := range g.types[typ].Type.(*ast.StructType).Fields.List {
+			if key, _, ok := g.field(typ, fl); ok {
+				keys = append(keys, "`"+key+"`")
+			}
+		}
+		fmt.Fprintf(&g.out, "| `%s` | %s | %s |\n", kinds[byType[typ]], strings.Join(keys, " "), strings.ReplaceAll(g.docs[typ], "|", `\|`))
+	}
+	g.queue = nil
+}
