@@ -2,9 +2,11 @@ package ipc
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"sync"
 	"syscall"
@@ -45,6 +47,10 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 		if errors.As(err, &e) {
 			return nil, e
 		}
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, &Error{Code: CodeNotAllowed, Message: fmt.Sprintf("connect to %s: %v", socket, cause(err)),
+				Hint: "pasar serves one user; set PASAR_SOCKET to a socket of your own"}
+		}
 		return nil, &Error{Code: CodeNoDaemon, Message: fmt.Sprintf("no daemon at %s: %v", socket, cause(err)),
 			Hint: "start one with `pasard`, or with any command when `autostart` is on"}
 	}
@@ -74,12 +80,11 @@ func (c *Client) greet(ctx context.Context, r *bufio.Reader) error {
 	if err := c.conn.SetDeadline(deadline); err != nil {
 		return fmt.Errorf("greet daemon: %w", err)
 	}
-	if err := c.send(typeHello, MinVersion, MaxVersion, pasar.Version); err != nil {
-		return c.lost(err)
-	}
+	// A server that refuses without listening has closed already; its reason can still be read.
+	sent := c.send(typeHello, MinVersion, MaxVersion, pasar.Version)
 	b, err := ReadFrame(r, MaxFrame)
 	if err != nil {
-		return c.lost(err)
+		return c.lost(cmp.Or(sent, err))
 	}
 	var typ int
 	if err := Unpack(b, &typ); err != nil {

@@ -67,7 +67,7 @@ func ListenUnix(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// DialUnix connects to a socket that must belong to this user (or root).
+// DialUnix connects to a socket that must belong to this user.
 func DialUnix(path string, timeout time.Duration) (net.Conn, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
