@@ -20,3 +20,16 @@ type Evidence struct {
 	Tail        []string // last lines as rendered text
 	Output      int64    // bytes written
 }
+
+// Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary
+// is one line of clean text.
+func Attribute(e Evidence) pasar.Verdict {
+	for _, g := range groups {
+		for _, r := range g.rules {
+			if r.when(&e) {
+				return r.verdict(&e)
+			}
+		}
+	}
+	return unexplained.verdict(&e)
+}

@@ -1,0 +1,68 @@
+package autopsy
+
+import "pasar"
+
+// A rule gives one reason. Its texts may be foreign: verdict cleans them.
+type rule struct {
+	name       string // for tests and for whoever reads the table
+	when       func(*Evidence) bool
+	code       pasar.Code
+	summary    func(*Evidence) string
+	hint       func(*Evidence) string // nil: none. Several hints are lines.
+	confidence pasar.Confidence
+	blame      pasar.Blame
+	evidence   func(*Evidence) []pasar.Line // nil: none
+}
+
+// A group is rules of one sort. A group's rules come before those of the groups after it, and within a
+// group the first that applies wins.
+type group struct {
+	name  string
+	rules []rule
+}
+
+// groups is the order in which evidence counts: what pasar did itself, an attempt that never ran, success,
+// and then how the main process ended. Rules that read the log belong before the last group: whatever a
+// program says of its end is more than its status says.
+var groups = []group{
+	{"pasar's own doing", ownRules},
+	{"never ran", launchRules},
+	{"success", successRules},
+	{"status", statusRules},
+}
+
+// retryable has every code that a rule may give, and whether trying again could help. Never where the
+// same would surely happen again, nor after success or a person's wish.
+var retryable = map[pasar.Code]bool{
+	pasar.CodeCompleted:   false,
+	pasar.CodeCancelled:   false,
+	pasar.CodeBadCommand:  false,
+	pasar.CodeLaunchError: false,
+	pasar.CodePreempted:   true,
+	pasar.CodeTimeLimit:   true,
+	pasar.CodeLost:        true,
+	pasar.CodeInterrupted: true,
+	pasar.CodeSignal:      true,
+	pasar.CodeExit:        true,
+}
+
+func (r *rule) verdict(e *Evidence) pasar.Verdict {
+	v := pasar.Verdict{
+		Reason:     r.code,
+		Summary:    oneLine(r.summary(e), summaryRunes),
+		Evidence:   []pasar.Line{}, // [] in JSON, never null
+		Confidence: r.confidence,
+		Retryable:  retryable[r.code],
+		Blame:      r.blame,
+	}
+	if r.hint != nil {
+		v.Hint = r.hint(e)
+	}
+	if r.evidence != nil {
+		v.Evidence = append(v.Evidence, r.evidence(e)...)
+	}
+	return v
+}
+
+// say is a text that is always the same.
+func say(s string) func(*Evidence) string { return func(*Evidence) string { return s } }
