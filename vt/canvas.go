@@ -56,12 +56,34 @@ func (c *canvas) print(r rune) {
 	c.col++
 }
 
+// ascii puts characters at the cursor.
+func (c *canvas) ascii(b []byte) {
+	if c.alt {
+		return
+	}
+	l := &c.lines[c.row]
+	if c.col > len(l.cells) || c.col+len(b) > MaxLine {
+		for _, x := range b {
+			c.print(rune(x))
+		}
+		return
+	}
+	n := min(len(b), len(l.cells)-c.col) // these overwrite
+	for i, x := range b[:n] {
+		l.cells[c.col+i] = cell{rune(x), c.st}
+	}
+	for _, x := range b[n:] {
+		l.cells = append(l.cells, cell{rune(x), c.st})
+	}
+	c.kept += len(b) - n
+	c.col += len(b)
+}
+
 // extend makes a line reach col with nothing.
 func (c *canvas) extend(l *line, col int) {
-	for len(l.cells) < col {
-		l.cells = append(l.cells, cell{})
-		c.kept++
-	}
+	n := max(0, col-len(l.cells))
+	l.cells = append(l.cells, make([]cell, n)...)
+	c.kept += n
 }
 
 func (c *canvas) control(b byte) {
@@ -135,10 +157,14 @@ func (c *canvas) put(l *line) {
 		if c.colours && x.st != st {
 			b, st = c.styles[x.st].appendSGR(b), x.st
 		}
-		if x.r == 0 {
-			x.r = ' '
+		switch {
+		case x.r == 0:
+			b = append(b, ' ')
+		case x.r < utf8.RuneSelf:
+			b = append(b, byte(x.r))
+		default:
+			b = utf8.AppendRune(b, x.r)
 		}
-		b = utf8.AppendRune(b, x.r)
 	}
 	if st != 0 {
 		b = append(b, "\x1b[0m"...)
@@ -190,7 +216,7 @@ func (c *canvas) sequence(s *sequence) {
 	if s.final == 'm' {
 		if c.colours {
 			st := c.style
-			st.apply(s.params)
+			st.apply(s)
 			c.setStyle(st)
 		}
 		return

@@ -15,6 +15,7 @@ const (
 // A handler is told what a parser found, in order.
 type handler interface {
 	print(r rune)
+	ascii(b []byte)    // printable ASCII, as so many calls of print
 	control(c byte)    // a C0 control
 	escape(final byte) // ESC final, without intermediate bytes
 	sequence(s *sequence)
@@ -22,10 +23,10 @@ type handler interface {
 
 // A sequence is a control sequence: CSI private params intermediate final.
 type sequence struct {
-	private byte  // < = > ? or 0
-	params  []int // omitted ones are -1
-	colon   bool  // some parameters were separated by colons
-	inter   byte  // the last intermediate byte, or 0
+	private byte   // < = > ? or 0
+	params  []int  // omitted ones are -1
+	subs    uint32 // bit i: params[i] came after a colon and belongs to the one before
+	inter   byte   // the last intermediate byte, or 0
 	final   byte
 }
 
@@ -48,6 +49,9 @@ const (
 	stringOther // DCS, APC, PM, SOS
 )
 
+// sub reports whether parameter i belongs to the one before it.
+func (s *sequence) sub(i int) bool { return i < len(s.params) && s.subs&(1<<i) != 0 }
+
 // A parser splits a stream of bytes into characters and control functions. How the stream is cut
 // into writes makes no difference.
 type parser struct {
@@ -59,8 +63,20 @@ type parser struct {
 }
 
 func (p *parser) write(b []byte) {
-	for i := 0; i < len(b); i++ {
+	for i := 0; i < len(b); {
+		if p.state == ground && len(p.partial) == 0 {
+			n := i
+			for n < len(b) && b[n] >= 0x20 && b[n] < 0x7f {
+				n++
+			}
+			if n > i {
+				p.h.ascii(b[i:n])
+				i = n
+				continue
+			}
+		}
 		p.byte(b[i])
+		i++
 	}
 }
 
@@ -190,10 +206,14 @@ func (p *parser) csi(c byte) {
 		if len(s.params) == 0 {
 			s.params = append(s.params, -1)
 		}
-		if len(s.params) < maxParams {
-			s.params = append(s.params, -1)
+		if len(s.params) == maxParams {
+			p.state = ground // nobody means this
+			return
 		}
-		s.colon = s.colon || c == ':'
+		if c == ':' {
+			s.subs |= 1 << len(s.params)
+		}
+		s.params = append(s.params, -1)
 	case c >= '<' && c <= '?':
 		s.private = c
 	case c < 0x30:

@@ -14,14 +14,19 @@ type style struct {
 	fore, back                                             colour
 }
 
-// apply changes the style as SGR with these parameters does.
-func (s *style) apply(params []int) {
+// apply changes the style as an SGR sequence does.
+func (s *style) apply(seq *sequence) {
+	params := seq.params
 	if len(params) == 0 {
 		*s = style{}
 		return
 	}
 	for i := 0; i < len(params); i++ {
-		switch n := max(params[i], 0); {
+		n, at := max(params[i], 0), i
+		for seq.sub(i + 1) {
+			i++
+		}
+		switch {
 		case n == 0:
 			*s = style{}
 		case n == 1:
@@ -31,7 +36,7 @@ func (s *style) apply(params []int) {
 		case n == 3:
 			s.italic = true
 		case n == 4 || n == 21:
-			s.underline = true
+			s.underline = i == at || params[at+1] != 0 // 4:0 is none, 4:3 a curly one
 		case n == 5 || n == 6:
 			s.blink = true
 		case n == 7:
@@ -63,8 +68,10 @@ func (s *style) apply(params []int) {
 		case n == 49:
 			s.back = colour{}
 		case n == 38 || n == 48 || n == 58:
-			c, used := extended(params[i+1:])
-			i += used
+			c, used := extended(params[at+1:])
+			if i == at {
+				i += used // the form with semicolons
+			}
 			switch n {
 			case 38:
 				s.fore = c
