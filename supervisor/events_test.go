@@ -1,7 +1,6 @@
 package supervisor_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -53,8 +52,8 @@ read x; e '{"event":"checkpoint","step":300,"path":"/c/3"}'; printf '{"event":"n
 }
 
 func TestAFloodOfEventsIsThinnedAndItsLastIsKept(t *testing.T) {
-	r := startWith(t, nil, "sh", "-c", fmt.Sprintf(`for i in $(seq 1 20000); do echo "{\"event\":\"progress\",\"step\":$i}"; done >> $PASAR_EVENTS
-head -c 200000 /dev/zero | tr '\0' x >> $PASAR_EVENTS; echo >> $PASAR_EVENTS; echo '{"event":"checkpoint","step":7,"path":"/x"}' >> $PASAR_EVENTS`))
+	r := startWith(t, nil, "sh", "-c", `for i in $(seq 1 20000); do echo "{\"event\":\"progress\",\"step\":$i}"; done >> $PASAR_EVENTS
+head -c 200000 /dev/zero | tr '\0' x >> $PASAR_EVENTS; echo >> $PASAR_EVENTS; echo '{"event":"checkpoint","step":7,"path":"/x"}' >> $PASAR_EVENTS`)
 	rec := r.end()
 	n := len(r.events)
 	if n < 2 || n > 200 {

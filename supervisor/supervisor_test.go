@@ -85,6 +85,7 @@ func warm(t *testing.T) *rig {
 	r.control = ipc.NewAttachConn(r.conn)
 	r.cmd = exec.Command(program, "warm", "--run", r.run)
 	r.cmd.ExtraFiles = []*os.File{theirs}
+	r.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -269,18 +270,6 @@ func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) 
 			t.Fatalf("not within %s: %s", limit, what)
 		}
 	}
-}
-
-// contents waits until a file holds something ending in a newline, and returns it without.
-func contents(t *testing.T, path string) string {
-	t.Helper()
-	var s string
-	eventually(t, patience, path+" is written", func() bool {
-		b, _ := os.ReadFile(path)
-		s = string(b)
-		return strings.HasSuffix(s, "\n")
-	})
-	return strings.TrimSuffix(s, "\n")
 }
 
 func alive(pid int) bool {
