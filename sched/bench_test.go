@@ -67,9 +67,9 @@ func TestAPassAllocatesNothingForEachWaitingJob(t *testing.T) {
 func TestWaitingJobsOfOneShapeShareTheirHolders(t *testing.T) {
 	plan := sched.Decide(queue(1000, false), time.Time{})
 	lists := map[*pasar.JobID]bool{}
-	for _, r := range plan.Reasons {
-		if len(r.Reason.Holders) > 0 {
-			lists[&r.Reason.Holders[0]] = true
+	for _, reason := range plan.Reasons.All() {
+		if len(reason.Holders) > 0 {
+			lists[&reason.Holders[0]] = true
 		}
 	}
 	if len(lists) == 0 || len(lists) > 8 {

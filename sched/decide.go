@@ -9,6 +9,7 @@ import (
 // A pass is one run of Decide.
 type pass struct {
 	ledger       *ledger
+	held         int32 // the cause of held jobs; -1 until there is one
 	queue        []Job // in order
 	plan         Plan
 	shapes       shapes
@@ -29,11 +30,10 @@ type pass struct {
 // Reservations will narrow what a waiting job is due, from all it could use to what it will get and
 // when; backfill and preemption then have their place between order and explanation.
 func Decide(in Input, now time.Time) Plan {
-	p := &pass{ledger: newLedger(in.Machines, in.Active), queue: inOrder(in.Waiting)}
+	p := &pass{ledger: newLedger(in.Machines, in.Active), queue: inOrder(in.Waiting), held: -1}
 	if len(p.queue) > 0 {
-		p.plan.Reasons = make([]Waiting, 0, len(p.queue))
+		p.plan.Reasons.list = make([]waiting, 0, len(p.queue))
 	}
-	p.shapes.ids = make([]int32, 0, len(p.queue))
 	for pos := range p.queue {
 		p.consider(pos)
 	}
@@ -45,11 +45,15 @@ func Decide(in Input, now time.Time) Plan {
 func (p *pass) consider(pos int) {
 	job := &p.queue[pos]
 	if job.Held {
-		p.wait(job, pasar.Reason{Why: pasar.WaitHeld}, nil)
+		if p.held < 0 {
+			p.held = p.plan.Reasons.cause(pasar.Reason{Why: pasar.WaitHeld})
+			p.shapes.ids = append(p.shapes.ids, noShape)
+		}
+		p.plan.Reasons.list = append(p.plan.Reasons.list, waiting{id: job.ID, cause: p.held})
 		return
 	}
 	if a := p.memo.find(job); a != nil {
-		p.wait(job, a.reason, a) // one just like it was promised nothing that wasn't promised away
+		p.wait(job, a) // one just like it was promised nothing that wasn't promised away
 		return
 	}
 	if at, ok := p.place(job, nobody); ok {
@@ -58,7 +62,9 @@ func (p *pass) consider(pos int) {
 		return
 	}
 	a := p.explain(job)
-	p.wait(job, a.reason, &a)
+	a.cause = p.plan.Reasons.cause(a.reason)
+	p.shapes.ids = append(p.shapes.ids, a.shape)
+	p.wait(job, &a)
 	if p.reserve(pos) {
 		p.memo.forget()
 	} else {
@@ -84,19 +90,15 @@ func (p *pass) start(job *Job, at placement) {
 }
 
 // wait notes why a job waits, with what is its own.
-func (p *pass) wait(job *Job, r pasar.Reason, a *answer) {
-	shape := noShape
-	if a != nil {
-		shape = a.shape
-		r.Ahead = p.ahead
-		p.ahead++
-		if a.before != nobody {
-			r.BidNeeded = p.bidNeeded(job, &p.queue[a.before])
+func (p *pass) wait(job *Job, a *answer) {
+	w := waiting{id: job.ID, cause: a.cause, ahead: int32(p.ahead)}
+	p.ahead++
+	if a.before != nobody {
+		if bid, ok := toPrecede(job, &p.queue[a.before]); ok {
+			w.bid = p.plan.Reasons.bid(bid)
 		}
 	}
-	r.Since = job.QueueTime
-	p.plan.Reasons = append(p.plan.Reasons, Waiting{ID: job.ID, Reason: r})
-	p.shapes.ids = append(p.shapes.ids, shape)
+	p.plan.Reasons.list = append(p.plan.Reasons.list, w)
 }
 
 // reserve makes a job that can't start be due what it asks for, wherever it could run. Nothing is noted

@@ -74,15 +74,6 @@ func (m *machine) firstDue(c *pasar.Claim) int {
 	return first
 }
 
-// bidNeeded is the smallest bid that would put a job before another; nil when none would.
-func (p *pass) bidNeeded(job, other *Job) *pasar.Bid {
-	bid, ok := toPrecede(job, other)
-	if !ok {
-		return nil
-	}
-	return p.shapes.sharedBid(bid)
-}
-
 // lacks says what a machine has too little of for a claim that doesn't fit there.
 func (m *machine) lacks(c *pasar.Claim) pasar.Reason {
 	ram := pasar.Reason{Why: pasar.WaitRAM, Need: c.RAM, Free: max(m.hostFree, 0)}

@@ -12,10 +12,8 @@ import (
 type shapes struct {
 	known map[shape]int32
 	list  []shape
-	ids   []int32 // of each waiting job, in the order of Plan.Reasons
+	ids   []int32 // of each cause
 	last  shape
-	bids  map[pasar.Bid]*pasar.Bid // needed by waiting jobs, shared too
-	bid   *pasar.Bid               // the last of them
 }
 
 type shape struct {
@@ -51,25 +49,7 @@ func (s *shapes) of(job *Job, why pasar.WaitWhy) int32 {
 	return id
 }
 
-// sharedBid is a bid that waiting jobs with the same need share.
-func (s *shapes) sharedBid(bid pasar.Bid) *pasar.Bid {
-	if s.bid != nil && *s.bid == bid {
-		return s.bid
-	}
-	b := s.bids[bid]
-	if b == nil {
-		if s.bids == nil {
-			s.bids = map[pasar.Bid]*pasar.Bid{}
-		}
-		b = new(pasar.Bid) // not the parameter's address, which would put every call's on the heap
-		*b = bid
-		s.bids[bid] = b
-	}
-	s.bid = b
-	return b
-}
-
-// nameHolders gives each reason the jobs that have what it lacks, at the end of the pass: those that
+// nameHolders gives each cause the jobs that have what it lacks, at the end of the pass: those that
 // were running and those that just started.
 func (p *pass) nameHolders(active []Running) {
 	lists := make([][]pasar.JobID, len(p.shapes.list))
@@ -88,7 +68,7 @@ func (p *pass) nameHolders(active []Running) {
 	}
 	for i, id := range p.shapes.ids {
 		if id != noShape {
-			p.plan.Reasons[i].Reason.Holders = lists[id]
+			p.plan.Reasons.causes[i].Holders = lists[id]
 		}
 	}
 }

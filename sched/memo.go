@@ -16,6 +16,7 @@ type answer struct {
 	machine string
 	ok      bool
 	reason  pasar.Reason // without what is the job's own
+	cause   int32        // the same in the plan
 	shape   int32
 	before  int // the position it would have to come before; nobody when there is none
 }

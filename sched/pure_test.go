@@ -14,7 +14,7 @@ import (
 // Why sched is pure: the daemon, every projection and the simulator must get one answer, and a decision
 // in the journal must be one that can be made again.
 func TestDecidingUsesNoClockNoRandomnessAndNoDisk(t *testing.T) {
-	imports := []string{"cmp", "fmt", "math", "slices", "strings", "time", "pasar"}
+	imports := []string{"cmp", "fmt", "iter", "math", "slices", "strings", "time", "pasar"}
 	ofTime := []string{"Time", "Duration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
 	paths, err := filepath.Glob("*.go")
 	if err != nil {

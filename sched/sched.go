@@ -48,7 +48,7 @@ type Running struct {
 // A Plan is what Decide decided.
 type Plan struct {
 	Starts  []Start
-	Reasons []Waiting // one for every waiting job that does not start, in the order considered
+	Reasons Reasons   // one for every waiting job that does not start
 	WakeAt  time.Time // decide again then, even if nothing happens; zero: never
 }
 
@@ -56,10 +56,4 @@ type Plan struct {
 type Start struct {
 	ID    pasar.JobID
 	Grant pasar.Grant // At is not set
-}
-
-// Waiting is why one job does not start.
-type Waiting struct {
-	ID     pasar.JobID
-	Reason pasar.Reason
 }

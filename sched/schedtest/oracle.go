@@ -25,8 +25,8 @@ func Oracle(t testing.TB, in sched.Input, plan sched.Plan) {
 		starts[s.ID] = s
 	}
 	reasons := map[pasar.JobID]pasar.Reason{}
-	for _, r := range plan.Reasons {
-		reasons[r.ID] = r.Reason
+	for id, reason := range plan.Reasons.All() {
+		reasons[id] = reason
 	}
 	ahead := 0
 	for _, j := range queue {

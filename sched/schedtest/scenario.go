@@ -286,9 +286,9 @@ func (w *world) decide(t *testing.T) ([]string, error) {
 		}
 		said = append(said, fmt.Sprintf("#%d starts on %s", s.ID, where))
 	}
-	for _, r := range plan.Reasons {
-		line := fmt.Sprintf("#%d %s", r.ID, r.Reason.Sentence())
-		if b := r.Reason.BidNeeded; b != nil {
+	for id, reason := range plan.Reasons.All() {
+		line := fmt.Sprintf("#%d %s", id, reason.Sentence())
+		if b := reason.BidNeeded; b != nil {
 			line += fmt.Sprintf(" (bid %d)", *b)
 		}
 		said = append(said, line)
