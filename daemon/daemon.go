@@ -1,0 +1,184 @@
+// Package daemon is the owner of all jobs: a fold over facts with one goroutine that owns the state.
+//
+// Facts and commands come in; the loop checks commands against the state, applies facts, asks the
+// scheduler, appends the whole batch to the journal in one transaction, and only then answers
+// clients, publishes an immutable snapshot and starts effects. Effects run outside, each with an
+// owner, and report back as facts; each is safe to begin again.
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pasar"
+	"pasar/sched"
+	"pasar/target"
+)
+
+// A Journal keeps facts: what Append accepted is there after any crash.
+type Journal interface {
+	// Append writes a batch in one transaction with one sync: all of it or nothing.
+	Append(Batch) error
+	// Facts calls f with every record after a sequence number, in order.
+	Facts(ctx context.Context, after int64, f func(pasar.Record) error) error
+	// RawFacts is up to limit encoded records after a sequence number.
+	RawFacts(ctx context.Context, after int64, limit int) (lines [][]byte, last int64, err error)
+	// Snapshot is the newest saved state; sequence 0 when there is none.
+	Snapshot() (seq int64, body []byte, err error)
+	SaveSnapshot(seq int64, body []byte) error
+	// Surroundings is what a job's submit recorded beside the facts.
+	Surroundings(pasar.JobID) (pasar.Surroundings, error)
+}
+
+// History is where finished jobs are once they have left memory.
+type History interface {
+	FinishedJob(pasar.JobID) (body []byte, ok bool, err error)
+	JobByKey(key string) (pasar.JobID, bool, error)
+	FinishedJobs(HistoryQuery) ([]HistoryRow, error)
+}
+
+// A Batch is what one turn of the loop makes durable together.
+type Batch struct {
+	Records    []pasar.Record
+	Specs      []SpecRow
+	Finished   []HistoryRow  // jobs that ended in this batch
+	Unfinished []pasar.JobID // finished jobs that were requeued
+}
+
+// A SpecRow is the private part of a submit.
+type SpecRow struct {
+	Job          pasar.JobID
+	Surroundings pasar.Surroundings
+}
+
+// A HistoryRow is a finished job: its encoding, and what it is searched by.
+type HistoryRow struct {
+	Job       pasar.JobID
+	State     pasar.State
+	Created   time.Time
+	Finished  time.Time
+	Submitter string
+	By        string
+	Name      string
+	Key       string
+	Machine   string
+	Tags      []string
+	Body      []byte
+}
+
+// A HistoryQuery selects finished jobs, newest first. Zero fields select everything.
+type HistoryQuery struct {
+	Limit      int
+	BeforeTime time.Time // for paging: rows after (in the listing) this finish time and id
+	BeforeJob  pasar.JobID
+	States     []pasar.State
+	Tag        string
+	By         string
+	Submitter  string
+	Machine    string
+	Since      time.Time
+}
+
+// A Clock tells the time by the wall and by CLOCK_BOOTTIME.
+type Clock interface {
+	Now() time.Time
+	Mono() pasar.Duration
+}
+
+// Deps is what the daemon is made of.
+type Deps struct {
+	Journal Journal
+	History History
+	Target  target.Target // the local machine
+	Clock   Clock
+	Boot    string        // boot id, for durations over restarts
+	Random  func() string // a fresh random word, for nonces and stop ids
+	ReadGit GitReader     // nil: no git is read
+	Log     *slog.Logger
+	Reload  func() (changed, restart []string, err error)
+
+	User    string // name of the one user this daemon serves
+	UID     int
+	Pid     int
+	DataDir string
+	Socket  string
+}
+
+// Settings are the parts of the configuration that the daemon itself acts on; they may be replaced
+// while it runs.
+type Settings struct {
+	Margin       pasar.Margin
+	DefaultBid   pasar.Bid
+	DefaultGrace pasar.Duration
+	RequireTime  bool
+	LogMax       pasar.Bytes
+}
+
+// A Daemon owns the state of all jobs. Make one with New, then Run it.
+type Daemon struct {
+	Deps
+	settings atomic.Pointer[Settings]
+
+	inbox chan message
+	state *state // owned by the loop
+
+	pub     atomic.Pointer[published]
+	index   sync.Map // pasar.JobID → *job, as committed; unfinished and recently finished ones
+	latest  sync.Map // pasar.JobID → *progress of running attempts
+	changed broadcast
+
+	tenders map[pasar.JobID]*tender // owned by the loop
+	effects sync.WaitGroup
+	saving  atomic.Bool
+
+	started time.Time
+	stopReq context.CancelFunc
+	gits    chan gitRequest
+}
+
+// ErrShutdown is the cause with which the daemon's context ends when a client asked for it.
+var ErrShutdown = fmt.Errorf("shutdown asked for")
+
+// New recovers the state from the journal. Nothing is started yet.
+func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	d := &Daemon{
+		Deps:    deps,
+		inbox:   make(chan message, 256),
+		tenders: map[pasar.JobID]*tender{},
+		gits:    make(chan gitRequest, 64),
+		started: deps.Clock.Now(),
+	}
+	d.settings.Store(&settings)
+	s, err := d.fold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.state = s
+	d.reindex()
+	d.pub.Store(d.snapshotOf(sched.Reasons{})) // readers see what was recovered; reasons come with the first turn
+	return d, nil
+}
+
+// SetSettings replaces the settings; they count from the next request on.
+func (d *Daemon) SetSettings(s Settings) { d.settings.Store(&s) }
+
+// Run does the daemon's work until ctx is done or Shutdown is called; jobs go on after it. It
+// returns when every effect has ended.
+func (d *Daemon) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.stopReq = cancel
+	d.effects.Go(func() { d.readGits(ctx) })
+	err := d.loop(ctx)
+	cancel()
+	d.effects.Wait()
+	return err
+}

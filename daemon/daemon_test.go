@@ -1,0 +1,225 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func TestJobsStartByBidThenQueueTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		first := d.submit(spec("first", 1000))
+		a, b, c := d.submit(spec("a", 1000)), d.submit(spec("b", 1000)), d.submit(spec("c", 1500))
+		d.expect(first, pasar.Running)
+		now := first
+		for _, next := range []pasar.JobID{c, a, b} {
+			for _, id := range []pasar.JobID{a, b, c} {
+				if d.state(id) != pasar.Queued {
+					continue
+				}
+				if r := d.pub.Load().reasonFor(d.lookup(id)); r.Why != pasar.WaitGPU || len(r.Holders) != 1 || r.Holders[0] != now {
+					t.Errorf("job %d waits behind job %d, says %+v", id, now, r)
+				}
+			}
+			w.machine.Finish(key(now, 1), 0)
+			d.expect(now, pasar.Completed)
+			d.expect(next, pasar.Running)
+			now = next
+		}
+		w.check()
+	})
+}
+
+func TestARepeatedRequestGetsTheFirstAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		req := ipc.SubmitRequest{Request: "once", Spec: spec("a", 1000)}
+		o1, err1 := d.do(context.Background(), d.Daemon.submit(req))
+		o2, err2 := d.do(context.Background(), d.Daemon.submit(req))
+		d.kill()
+		d = w.start(nil)
+		o3, err3 := d.do(context.Background(), d.Daemon.submit(req))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		if o1.jobs[0] != o2.jobs[0] || o1.jobs[0] != o3.jobs[0] {
+			t.Errorf("one request made jobs %v, %v, %v", o1.jobs, o2.jobs, o3.jobs)
+		}
+		if _, err := d.do(context.Background(), d.bid(ipc.BidRequest{Request: "once", Job: o1.jobs[0], Bid: 5})); err == nil {
+			t.Error("a request id was taken for a request of another kind")
+		}
+	})
+}
+
+func TestAKeyIsOneJobForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		s := spec("a", 1000)
+		s.Key = "k"
+		id := d.submit(s)
+		w.machine.Finish(key(id, 1), 0)
+		d.expect(id, pasar.Completed)
+		for range keepFinished + 1 { // until it has left memory
+			other := d.submit(spec("b", 1000))
+			w.machine.Finish(key(other, 1), 0)
+			d.expect(other, pasar.Completed)
+		}
+		if d.lookup(id) != nil {
+			t.Fatalf("job %d is still in memory", id)
+		}
+		if again := d.submit(s); again != id {
+			t.Errorf("key k made job %d, then job %d", id, again)
+		}
+	})
+}
+
+func TestCancelWaitingAndRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		run, wait := d.submit(spec("run", 1000)), d.submit(spec("wait", 1000))
+		cancel := func(now bool, ids ...pasar.JobID) {
+			t.Helper()
+			if _, err := d.do(context.Background(), d.cancel(ipc.JobsRequest{Request: ipc.NewRequest(), Jobs: ids, Now: now})); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		cancel(false, wait, run)
+		d.expect(wait, pasar.Cancelled)
+		d.expect(run, pasar.Cancelled) // the fake's program dies of SIGTERM
+		stops := w.machine.Stops(key(run, 1))
+		if len(stops) != 1 || stops[0].Why != pasar.StopCancel || stops[0].Grace != pasar.Duration(time.Minute) {
+			t.Errorf("stops = %+v", stops)
+		}
+		if n := w.machine.Launches(key(wait, 1)); n != 0 {
+			t.Errorf("a cancelled job was launched %d times", n)
+		}
+	})
+}
+
+func TestHoldAndRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		s := spec("held", 1000)
+		s.Hold = true
+		id := d.submit(s)
+		d.expect(id, pasar.Queued)
+		if r := d.pub.Load().reasonFor(d.lookup(id)); r == nil || r.Why != pasar.WaitHeld {
+			t.Errorf("reason = %+v", r)
+		}
+		if _, err := d.do(context.Background(), d.hold(ipc.JobsRequest{Request: "r", Jobs: []pasar.JobID{id}}, false)); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(id, pasar.Running)
+	})
+}
+
+func TestRestartKeepsTheHistoryOfAJobThatLeftMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		w.machine.Finish(key(id, 1), 3)
+		d.expect(id, pasar.Failed)
+		for range keepFinished + 1 {
+			other := d.submit(spec("b", 1000))
+			w.machine.Finish(key(other, 1), 0)
+			d.expect(other, pasar.Completed)
+		}
+		old, err := d.find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bid := pasar.Bid(2000)
+		if _, err := d.do(context.Background(), d.restart(ipc.RestartRequest{Request: "again", Job: id, Bid: &bid}, old)); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(id, pasar.Running)
+		w.machine.Finish(key(id, 2), 0)
+		d.expect(id, pasar.Completed)
+		j, err := d.find(id)
+		if err != nil || len(j.Attempts) != 2 || j.Spec.Bid != 2000 {
+			t.Errorf("job = %+v, %v", j, err)
+		}
+		if n := d.status().Jobs; n[pasar.Failed] != 0 || n[pasar.Completed] != keepFinished+2 {
+			t.Errorf("counts = %v", n)
+		}
+		w.check()
+	})
+}
+
+func TestAFailingJournalRefusesWorkAndRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		d.expect(id, pasar.Running)
+		w.journal.setFail(true)
+		_, err := d.do(context.Background(), d.Daemon.submit(ipc.SubmitRequest{Request: "x", Spec: spec("b", 1000)}))
+		var e *ipc.Error
+		if !errors.As(err, &e) || e.Code != ipc.CodeUnavailable {
+			t.Fatalf("submit on a full disk: %v", err)
+		}
+		if p := d.status().Problem; p == nil {
+			t.Error("status doesn't say what is wrong")
+		}
+		w.machine.Finish(key(id, 1), 0) // what happens meanwhile is not lost
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		w.journal.setFail(false)
+		time.Sleep(5 * time.Second)
+		d.expect(id, pasar.Completed)
+		if p := d.status().Problem; p != nil {
+			t.Errorf("the problem stays: %s", *p)
+		}
+		if next := d.submit(spec("c", 1000)); next != id+1 {
+			t.Errorf("the refused submit took an id: next is %d", next)
+		}
+	})
+}
+
+func TestASnapshotIsTheSameState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		d := w.start(nil)
+		for i := range 40 {
+			s := spec("j", pasar.Bid(1000+i%3))
+			s.Hold = i%4 == 0
+			id := d.submit(s)
+			if d.state(id) == pasar.Running && i%2 == 0 {
+				w.machine.Finish(key(id, 1), i%3)
+				synctest.Wait()
+			}
+		}
+		b1, err1 := json.Marshal(d.Daemon.state.freeze())
+		thawed, err2 := thaw(b1)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		b2, err := json.Marshal(thawed.freeze())
+		if err != nil || string(b1) != string(b2) {
+			t.Errorf("a snapshot of a snapshot differs (%v)", err)
+		}
+		d.kill()
+		folded := w.start(nil)
+		folded.Daemon.state.seq, thawed.seq = 0, 0 // it has added its own start
+		b3, err3 := json.Marshal(folded.Daemon.state.freeze())
+		thawed.seq = 0
+		b2, err2 = json.Marshal(thawed.freeze())
+		if err := errors.Join(err2, err3); err != nil || string(b2) != string(b3) {
+			t.Errorf("folding the facts gives another state than the snapshot (%v)", err)
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+// serveList streams jobs as JSON lines: running, waiting in the order they are considered, finished
+// from the newest on.
+func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
+	var r ipc.ListRequest
+	if err := c.Bind(&r); err != nil {
+		return err
+	}
+	w := &lineWriter{call: c}
+	n := 0
+	emit := func(j *job, reason *pasar.Reason) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n++
+		v := d.view(j, reason)
+		return w.view(&v)
+	}
+	full := func() bool { return r.Limit > 0 && n >= r.Limit }
+	p := d.pub.Load()
+	if len(r.Jobs) > 0 {
+		for _, id := range r.Jobs {
+			j, err := d.find(id)
+			if err != nil {
+				return err
+			}
+			if err := emit(j, p.reasonFor(j)); err != nil {
+				return err
+			}
+		}
+		return w.flush()
+	}
+	if r.Last {
+		j, err := d.lastSubmitted(p, &r)
+		if err != nil {
+			return err
+		}
+		if j != nil {
+			if err := emit(j, p.reasonFor(j)); err != nil {
+				return err
+			}
+		}
+		return w.flush()
+	}
+	for _, j := range p.active {
+		if !full() && r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+			if err := emit(j, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for i, j := range p.waiting {
+		if full() || !r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+			continue
+		}
+		if err := emit(j, p.reasonAt(i)); err != nil {
+			return err
+		}
+	}
+	if err := d.listFinished(ctx, &r, p, emit, full); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// pageSize is how many finished jobs are read from the history at a time.
+const pageSize = 256
+
+func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *published, emit func(*job, *pasar.Reason) error, full func() bool) error {
+	if len(r.States) > 0 && !slices.ContainsFunc(r.States, pasar.State.Finished) {
+		return nil
+	}
+	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || !r.Since.IsZero()
+	if !searching {
+		for _, j := range p.recent {
+			if full() {
+				return nil
+			}
+			if err := emit(j, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	q := HistoryQuery{Limit: pageSize, States: finishedStates(r.States), Tag: r.Tag, By: r.By, Submitter: r.Submitter, Machine: r.Machine, Since: r.Since}
+	for !full() && ctx.Err() == nil {
+		rows, err := d.History.FinishedJobs(q)
+		if err != nil {
+			return fmt.Errorf("read history: %w", err)
+		}
+		for _, row := range rows {
+			if full() {
+				return nil
+			}
+			j, err := decodeJob(row.Body)
+			if err != nil {
+				return fmt.Errorf("job %d in the history: %w", row.Job, err)
+			}
+			if err := emit(j, nil); err != nil {
+				return err
+			}
+		}
+		if len(rows) < pageSize {
+			return nil
+		}
+		last := rows[len(rows)-1]
+		q.BeforeTime, q.BeforeJob = last.Finished, last.Job
+	}
+	return ctx.Err()
+}
+
+func finishedStates(states []pasar.State) []pasar.State {
+	var out []pasar.State
+	for _, s := range states {
+		if s.Finished() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// lastSubmitted is the job with the highest id, or nil when there is none.
+func (d *Daemon) lastSubmitted(p *published, r *ipc.ListRequest) (*job, error) {
+	var last *job
+	for _, list := range [][]*job{p.active, p.waiting, p.recent} {
+		for _, j := range list {
+			if (last == nil || j.ID > last.ID) && r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+				last = j
+			}
+		}
+	}
+	if last != nil {
+		return last, nil
+	}
+	rows, err := d.History.FinishedJobs(HistoryQuery{Limit: 1, By: r.By, Submitter: r.Submitter, Tag: r.Tag})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return decodeJob(rows[0].Body)
+}
+
+func machineOf(j *job) string {
+	if a := j.current(); a != nil {
+		return a.Grant.Machine
+	}
+	return ""
+}
+
+// lineWriter gathers JSON lines into chunks of whole lines.
+type lineWriter struct {
+	call    *ipc.Call
+	buf     bytes.Buffer
+	scratch []byte
+}
+
+func (w *lineWriter) view(v *pasar.JobView) error {
+	b, err := v.AppendJSON(w.scratch[:0])
+	if err != nil {
+		return fmt.Errorf("encode job %d: %w", v.ID, err)
+	}
+	w.scratch = b
+	return w.line(b)
+}
+
+func (w *lineWriter) line(b []byte) error {
+	if w.buf.Len() > 0 && w.buf.Len()+len(b) >= ipc.MaxChunk {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.buf.Write(b)
+	w.buf.WriteByte('\n')
+	return nil
+}
+
+func (w *lineWriter) flush() error {
+	if w.buf.Len() == 0 {
+		return nil
+	}
+	err := w.call.Chunk(w.buf.Bytes())
+	w.buf.Reset()
+	return err
+}

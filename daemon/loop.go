@@ -1,0 +1,357 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/sched"
+)
+
+// A message is what the loop takes: a command to check, or facts that happened.
+type message struct {
+	command *command
+	facts   []pasar.Fact
+}
+
+// A command is a mutating request. check sees the state with everything before it applied and
+// returns what is to be done, or an error for the client; it changes nothing itself.
+type command struct {
+	verb    ipc.Verb
+	request string // the client's random id; a repeat gets the first answer
+	check   func(s *state, now time.Time) (change, error)
+	reply   chan outcome // buffered
+}
+
+// A change is a command that was accepted.
+type change struct {
+	facts      []pasar.Fact
+	jobs       []pasar.JobID // what the answer is about
+	existing   bool          // submit: the key was known
+	specs      []SpecRow
+	unfinished []pasar.JobID
+}
+
+// An outcome answers a command once its facts are durable.
+type outcome struct {
+	jobs     []pasar.JobID
+	existing bool // submit: the key was known
+	err      error
+}
+
+// do hands a command to the loop and waits until it is durable.
+func (d *Daemon) do(ctx context.Context, c *command) (outcome, error) {
+	c.reply = make(chan outcome, 1)
+	select {
+	case d.inbox <- message{command: c}:
+	case <-ctx.Done():
+		return outcome{}, context.Cause(ctx)
+	}
+	select {
+	case o := <-c.reply:
+		return o, o.err
+	case <-ctx.Done():
+		return outcome{}, context.Cause(ctx)
+	}
+}
+
+// report hands the loop facts that happened.
+func (d *Daemon) report(ctx context.Context, facts ...pasar.Fact) {
+	select {
+	case d.inbox <- message{facts: facts}:
+	case <-ctx.Done():
+	}
+}
+
+// maxBatch bounds how many messages one turn takes, and so how long the first waits for its answer.
+const maxBatch = 512
+
+// loop owns the state until ctx is done.
+func (d *Daemon) loop(ctx context.Context) error {
+	start := []pasar.Fact{pasar.DaemonStarted{Pid: d.Pid, Version: pasar.Version}}
+	old, known := d.state.machines[pasar.LocalMachine]
+	inv, err := d.Target.Inventory(ctx)
+	switch {
+	case err == nil && !(known && sameInventory(old, inv)):
+		start = append(start, pasar.MachineSeen{Inventory: inv})
+	case err != nil && ctx.Err() != nil:
+		return nil
+	case err != nil && !known:
+		return fmt.Errorf("look at this machine: %w", err)
+	case err != nil: // a hung driver, say: what was there before is a better guess than nothing
+		d.Log.Warn("can't look at this machine; going by what it had before", "error", err)
+	}
+	pending := []message{{facts: start}}
+	for _, j := range d.state.active {
+		d.tend(ctx, j)
+	}
+	wake := time.NewTimer(time.Hour)
+	defer wake.Stop()
+	wake.Stop()
+	saved := d.state.seq
+	for {
+		b := d.turn(ctx, pending)
+		pending = pending[:0]
+		if b.failed != nil {
+			kept, ok := d.degraded(ctx, b)
+			if !ok {
+				return nil
+			}
+			pending = kept
+			continue
+		}
+		if d.state.seq-saved >= snapshotEvery && d.saveSnapshot() {
+			saved = d.state.seq
+		}
+		if !b.wakeAt.IsZero() {
+			wake.Reset(max(0, b.wakeAt.Sub(d.Clock.Now())))
+		}
+		select {
+		case <-ctx.Done():
+			d.rejectWaiting()
+			return nil
+		case m := <-d.inbox:
+			pending = append(pending, m)
+		case <-wake.C:
+			pending = append(pending, message{})
+		}
+		pending = d.drain(pending)
+	}
+}
+
+// drain takes what else is waiting, so that it shares one sync.
+func (d *Daemon) drain(ms []message) []message {
+	for len(ms) < maxBatch {
+		select {
+		case m := <-d.inbox:
+			ms = append(ms, m)
+		default:
+			return ms
+		}
+	}
+	return ms
+}
+
+// rejectWaiting answers the commands that no turn will take any more.
+func (d *Daemon) rejectWaiting() {
+	for _, m := range d.drain(nil) {
+		if m.command != nil {
+			m.command.reply <- outcome{err: errGoing}
+		}
+	}
+}
+
+var errGoing = &ipc.Error{Code: ipc.CodeInterrupted, Message: "the daemon is going down", Hint: "jobs go on; ask again"}
+
+// A turned batch is what one turn of the loop did.
+type turned struct {
+	batch   Batch
+	replies []func()
+	before  []message // as given, for when the append fails
+	plan    sched.Plan
+	wakeAt  time.Time
+	failed  error
+}
+
+// turn is one pass of the core loop: check, apply, decide, append, publish, answer, start effects.
+func (d *Daemon) turn(ctx context.Context, ms []message) turned {
+	now, mono := d.Clock.Now(), d.Clock.Mono()
+	b := turned{before: ms}
+	record := func(facts ...pasar.Fact) {
+		for _, f := range facts {
+			r := pasar.Record{Seq: d.state.seq + 1, At: now, Mono: mono, Boot: d.Boot, Fact: f}
+			d.state.apply(r)
+			b.batch.Records = append(b.batch.Records, r)
+		}
+	}
+	for _, m := range ms {
+		record(m.facts...)
+		if m.command != nil {
+			b.replies = append(b.replies, d.command(m.command, now, &b.batch, record))
+		}
+	}
+	plan := sched.Decide(d.state.input(""), now)
+	for _, st := range plan.Starts {
+		j := d.state.jobs[st.ID]
+		st.Grant.At = now
+		record(pasar.Launched{Job: j.ID, Attempt: len(j.Attempts) + 1, Nonce: d.Random(), Grant: st.Grant})
+	}
+	b.plan, b.wakeAt = plan, plan.WakeAt
+	if len(b.batch.Records) > 0 {
+		d.addFinished(&b.batch)
+		if b.failed = d.Journal.Append(b.batch); b.failed != nil {
+			return b
+		}
+	}
+	d.publish(b)
+	for _, reply := range b.replies {
+		reply()
+	}
+	d.startEffects(ctx, b.batch.Records)
+	return b
+}
+
+// command checks one command, records its facts and returns the function that answers it.
+func (d *Daemon) command(c *command, now time.Time, batch *Batch, record func(...pasar.Fact)) func() {
+	if a, ok := d.state.answers[c.request]; ok && c.request != "" {
+		if a.Verb != string(c.verb) {
+			err := &ipc.Error{Code: ipc.CodeBadRequest, Message: "this request id was used for another request"}
+			return func() { c.reply <- outcome{err: err} }
+		}
+		return func() { c.reply <- outcome{jobs: a.Jobs, existing: a.Existing} }
+	}
+	ch, err := c.check(d.state, now)
+	if err != nil {
+		return func() { c.reply <- outcome{err: err} }
+	}
+	record(ch.facts...)
+	batch.Specs = append(batch.Specs, ch.specs...)
+	batch.Unfinished = append(batch.Unfinished, ch.unfinished...)
+	if c.request != "" {
+		record(pasar.Answered{Request: c.request, Verb: string(c.verb), Jobs: ch.jobs, Existing: ch.existing})
+	}
+	return func() { c.reply <- outcome{jobs: ch.jobs, existing: ch.existing} }
+}
+
+// addFinished adds the rows of the jobs that ended in a batch and are still so at its end.
+func (d *Daemon) addFinished(b *Batch) {
+	for _, r := range b.Records {
+		var id pasar.JobID
+		switch f := r.Fact.(type) {
+		case pasar.Ended:
+			id = f.Job
+		case pasar.Lost:
+			id = f.Job
+		case pasar.CancelledWaiting:
+			id = f.Job
+		default:
+			continue
+		}
+		if j := d.state.jobs[id]; j != nil && j.Phase == phaseFinished && j.Finished.Equal(r.At) {
+			b.Finished = append(b.Finished, j.row())
+		}
+	}
+}
+
+// startEffects begins what the durable facts call for.
+func (d *Daemon) startEffects(ctx context.Context, records []pasar.Record) {
+	for _, r := range records {
+		switch f := r.Fact.(type) {
+		case pasar.Launched:
+			if j := d.state.jobs[f.Job]; j != nil && j.underWay() && j.current().Attempt == f.Attempt {
+				d.tend(ctx, j)
+			}
+		case pasar.StopAsked:
+			if t := d.tenders[f.Job]; t != nil && t.attempt == f.Attempt {
+				t.stop(f.Stop)
+			}
+		case pasar.Ended:
+			d.settle(f.Job, f.Attempt)
+		case pasar.Lost:
+			d.settle(f.Job, f.Attempt)
+		case pasar.Submitted:
+			d.askGit(f.Job, string(f.Spec.Cwd))
+		}
+	}
+}
+
+// settle lets the tender of an ended attempt go.
+func (d *Daemon) settle(id pasar.JobID, attempt int) {
+	if t := d.tenders[id]; t != nil && t.attempt == attempt {
+		t.settled()
+		delete(d.tenders, id)
+	}
+}
+
+// retryAppend is how long a journal that failed is left alone.
+const retryAppend = time.Second
+
+// degraded answers for a batch that could not be appended and waits until the journal works again.
+// The state is folded anew from disk, since memory must not be ahead of it. Commands are refused with
+// the reason; facts are kept, since what happened can't be refused. It returns those facts, or false
+// when ctx is done.
+func (d *Daemon) degraded(ctx context.Context, b turned) ([]message, bool) {
+	problem := fmt.Sprintf("can't write the journal in %s: %v", d.DataDir, b.failed)
+	d.Log.Error("journal failed", "error", b.failed)
+	refuse := func(c *command) {
+		c.reply <- outcome{err: &ipc.Error{Code: ipc.CodeUnavailable, Message: problem,
+			Hint: "running jobs go on and nothing that was answered is lost; free the disk, and pasar goes on by itself"}}
+	}
+	var kept []message
+	keep := func(ms []message) {
+		for _, m := range ms {
+			if m.command != nil {
+				refuse(m.command)
+			}
+			if len(m.facts) > 0 {
+				kept = append(kept, message{facts: m.facts})
+			}
+		}
+	}
+	d.setProblem(problem)
+	keep(b.before)
+	var refolded bool
+	for {
+		if !refolded {
+			s, err := d.fold(ctx)
+			if err == nil {
+				d.state, refolded = s, true
+				d.reindex()
+			} else if ctx.Err() == nil {
+				d.Log.Error("can't read the journal", "error", err)
+			}
+		}
+		again := time.NewTimer(retryAppend)
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				again.Stop()
+				d.rejectWaiting()
+				return nil, false
+			case m := <-d.inbox:
+				keep([]message{m})
+			case <-again.C:
+				waiting = false
+			}
+		}
+		if !refolded {
+			continue
+		}
+		r := pasar.Record{Seq: d.state.seq + 1, At: d.Clock.Now(), Mono: d.Clock.Mono(), Boot: d.Boot,
+			Fact: pasar.Incident{Machine: pasar.LocalMachine, What: "journal", Detail: problem}}
+		if err := d.Journal.Append(Batch{Records: []pasar.Record{r}}); err != nil {
+			problem = fmt.Sprintf("can't write the journal in %s: %v", d.DataDir, err)
+			continue
+		}
+		d.state.apply(r)
+		d.Log.Info("journal works again")
+		// Effects of the lost batch never began; launches that are in the state have their tenders.
+		return kept, true
+	}
+}
+
+// saveSnapshot encodes and saves the state beside the loop. It reports false when the last one is
+// still being saved.
+func (d *Daemon) saveSnapshot() bool {
+	if !d.saving.CompareAndSwap(false, true) {
+		return false
+	}
+	sv := d.state.freeze()
+	d.effects.Go(func() {
+		defer d.saving.Store(false)
+		if err := d.saveFrozen(sv); err != nil {
+			d.Log.Warn("snapshot not saved", "error", err)
+		}
+	})
+	return true
+}
+
+func sameInventory(a, b pasar.Inventory) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return errors.Join(err1, err2) == nil && string(x) == string(y)
+}

@@ -1,0 +1,270 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/target"
+)
+
+// Serve answers one request; it is the ipc.Handler of the daemon's socket.
+func (d *Daemon) Serve(ctx context.Context, c *ipc.Call) error {
+	h, ok := handlers[c.Verb]
+	if !ok {
+		return &ipc.Error{Code: ipc.CodeUnsupported, Message: fmt.Sprintf("pasard %s doesn't know the request %q", pasar.Version, pasar.Clean(string(c.Verb)))}
+	}
+	return h(d, ctx, c)
+}
+
+// handlers has one entry for each of ipc.Requests; a test holds that.
+var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
+	ipc.VerbSubmit:   (*Daemon).serveSubmit,
+	ipc.VerbList:     (*Daemon).serveList,
+	ipc.VerbShow:     (*Daemon).serveShow,
+	ipc.VerbLogs:     (*Daemon).serveLogs,
+	ipc.VerbWait:     (*Daemon).serveWait,
+	ipc.VerbCancel:   (*Daemon).serveCancel,
+	ipc.VerbBid:      (*Daemon).serveBid,
+	ipc.VerbRestart:  (*Daemon).serveRestart,
+	ipc.VerbHold:     func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, true) },
+	ipc.VerbRelease:  func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, false) },
+	ipc.VerbStatus:   (*Daemon).serveStatus,
+	ipc.VerbFacts:    (*Daemon).serveFacts,
+	ipc.VerbAttach:   (*Daemon).serveAttach,
+	ipc.VerbReload:   (*Daemon).serveReload,
+	ipc.VerbShutdown: (*Daemon).serveShutdown,
+}
+
+// maxRequestID bounds the random id of a mutating request.
+const maxRequestID = 64
+
+func checkRequestID(id string) error {
+	if id == "" || len(id) > maxRequestID {
+		return &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("a request needs a random id of 1 to %d bytes", maxRequestID)}
+	}
+	return nil
+}
+
+func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
+	var r ipc.SubmitRequest
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+		return err
+	}
+	if err := d.prepare(&r.Spec); err != nil {
+		return err
+	}
+	size := 0
+	for _, v := range r.Surroundings.Env {
+		size += len(v) + 1
+	}
+	if size > int(pasar.MaxEnv) {
+		return &ipc.Error{Code: ipc.CodeOverLimit, Message: fmt.Sprintf("the environment is %s; at most %s", pasar.Bytes(size), pasar.Bytes(pasar.MaxEnv)),
+			Hint: "submit with --no-env and name what the job needs with --env"}
+	}
+	o, err := d.do(ctx, d.submit(r))
+	if err != nil {
+		return err
+	}
+	return d.answerSubmit(c, o)
+}
+
+// answerSubmit tells what became of a job that was queued, or found by its key.
+func (d *Daemon) answerSubmit(c *ipc.Call, o outcome) error {
+	id := o.jobs[0]
+	j, err := d.find(id)
+	if err != nil {
+		return err
+	}
+	a := ipc.SubmitAnswer{Job: id, Existing: o.existing, State: j.state()}
+	v := d.view(j, d.pub.Load().reasonFor(j))
+	switch {
+	case j.Phase == phaseWaiting:
+		a.Sentence = *v.Summary
+	case j.Phase == phaseLaunching && len(j.Attempts) == 1:
+		a.Sentence = "starts now"
+	default:
+		a.Sentence = "is " + string(j.state())
+	}
+	if a.View, err = json.Marshal(v); err != nil {
+		return fmt.Errorf("encode job: %w", err)
+	}
+	return c.Answer(a)
+}
+
+func (d *Daemon) serveShow(_ context.Context, c *ipc.Call) error {
+	var r ipc.ShowRequest
+	if err := c.Bind(&r); err != nil {
+		return err
+	}
+	b, err := d.viewJSON(r.Job)
+	if err != nil {
+		return err
+	}
+	return c.Answer(ipc.ViewAnswer{JSON: b})
+}
+
+func (d *Daemon) viewJSON(id pasar.JobID) ([]byte, error) {
+	p := d.pub.Load()
+	j, err := d.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(d.view(j, p.reasonFor(j)))
+}
+
+func (d *Daemon) serveStatus(_ context.Context, c *ipc.Call) error {
+	b, err := json.Marshal(d.status())
+	if err != nil {
+		return fmt.Errorf("encode status: %w", err)
+	}
+	return c.Answer(ipc.ViewAnswer{JSON: b})
+}
+
+func (d *Daemon) serveCancel(ctx context.Context, c *ipc.Call) error {
+	var r ipc.JobsRequest
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+		return err
+	}
+	return d.change(ctx, c, r.Jobs, d.cancel(r), func(j *job) (string, *ipc.Error) {
+		switch {
+		case j.Phase == phaseFinished && j.End == pasar.Cancelled:
+			return "cancelled", nil
+		case j.Phase == phaseFinished:
+			return "", wrongState(j, "cancelled")
+		case j.Phase == phaseLeaving:
+			return "has just ended", nil
+		case r.Now:
+			return "is being killed", nil
+		}
+		return fmt.Sprintf("is being stopped (SIGTERM, then SIGKILL after %s)", j.Spec.Grace), nil
+	})
+}
+
+func (d *Daemon) serveHold(ctx context.Context, c *ipc.Call, held bool) error {
+	var r ipc.JobsRequest
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+		return err
+	}
+	return d.change(ctx, c, r.Jobs, d.hold(r, held), func(j *job) (string, *ipc.Error) {
+		switch {
+		case held && j.Phase != phaseWaiting:
+			return "", wrongState(j, "held")
+		case held:
+			return "held", nil
+		case j.Phase == phaseFinished:
+			return "", wrongState(j, "released")
+		}
+		return "released", nil
+	})
+}
+
+// change makes a change to several jobs and answers what became of each.
+func (d *Daemon) change(ctx context.Context, c *ipc.Call, ids []pasar.JobID, cmd *command, say func(*job) (string, *ipc.Error)) error {
+	if len(ids) == 0 {
+		return &ipc.Error{Code: ipc.CodeBadRequest, Message: "no job named"}
+	}
+	if _, err := d.do(ctx, cmd); err != nil {
+		return err
+	}
+	a := ipc.JobsAnswer{}
+	for _, id := range ids {
+		j, err := d.find(id)
+		if err != nil {
+			var e *ipc.Error
+			if !errors.As(err, &e) {
+				return err
+			}
+			a.Jobs = append(a.Jobs, ipc.JobOutcome{Job: id, Error: e})
+			continue
+		}
+		out := ipc.JobOutcome{Job: id, State: j.state()}
+		out.Sentence, out.Error = say(j)
+		a.Jobs = append(a.Jobs, out)
+	}
+	return c.Answer(a)
+}
+
+func (d *Daemon) serveBid(ctx context.Context, c *ipc.Call) error {
+	var r ipc.BidRequest
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+		return err
+	}
+	j, err := d.find(r.Job)
+	if err != nil {
+		return err
+	}
+	if j.Phase == phaseFinished {
+		return wrongState(j, "given another bid")
+	}
+	if _, err := d.do(ctx, d.bid(r)); err != nil {
+		return err
+	}
+	if j, err = d.find(r.Job); err != nil {
+		return err
+	}
+	out := ipc.JobOutcome{Job: r.Job, State: j.state(), Sentence: fmt.Sprintf("bids %d", j.Spec.Bid)}
+	if reason := d.pub.Load().reasonFor(j); reason != nil {
+		out.Sentence += "; " + reason.Sentence()
+	}
+	return c.Answer(out)
+}
+
+func (d *Daemon) serveRestart(ctx context.Context, c *ipc.Call) error {
+	var r ipc.RestartRequest
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+		return err
+	}
+	old, err := d.find(r.Job)
+	if err != nil {
+		return err
+	}
+	o, err := d.do(ctx, d.restart(r, old))
+	if err != nil {
+		return err
+	}
+	return d.answerSubmit(c, o)
+}
+
+func (d *Daemon) serveAttach(ctx context.Context, c *ipc.Call) error {
+	var r ipc.AttachRequest
+	if err := c.Bind(&r); err != nil {
+		return err
+	}
+	j, err := d.find(r.Job)
+	if err != nil {
+		return err
+	}
+	a := ipc.AttachAnswer{State: j.state()}
+	if at := j.current(); at != nil {
+		a.Attempt = at.Attempt
+		if t, ok := d.Target.(target.Attacher); ok && j.underWay() {
+			h := target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: at.Attempt}, Nonce: at.Nonce}
+			if a.Socket, err = t.AttachSocket(ctx, h); err != nil {
+				return &ipc.Error{Code: ipc.CodeWrongState, Message: fmt.Sprintf("job %d can't be attached to: %v", j.ID, err)}
+			}
+		}
+	}
+	return c.Answer(a)
+}
+
+func (d *Daemon) serveReload(_ context.Context, c *ipc.Call) error {
+	if d.Reload == nil {
+		return &ipc.Error{Code: ipc.CodeUnsupported, Message: "this daemon has no configuration to reload"}
+	}
+	changed, restart, err := d.Reload()
+	if err != nil {
+		return &ipc.Error{Code: ipc.CodeBadInput, Message: err.Error(), Hint: "the daemon keeps its old configuration"}
+	}
+	return c.Answer(ipc.ReloadAnswer{Changed: changed, Restart: restart})
+}
+
+func (d *Daemon) serveShutdown(_ context.Context, _ *ipc.Call) error {
+	d.Log.Info("shutdown asked for")
+	// The answer goes out first: the server ends its calls before the connections.
+	d.effects.Go(d.stopReq)
+	return nil
+}

@@ -1,0 +1,292 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"pasar"
+	"pasar/autopsy"
+	"pasar/target"
+)
+
+// A tender is the effect that looks after one attempt: it launches it, watches it, passes stops on
+// and reports what it sees, until the end is journaled. It can begin again at any point.
+type tender struct {
+	job     pasar.JobID
+	attempt int
+	handle  target.Handle
+
+	done chan struct{} // closed by settled: the end is journaled
+
+	mu       sync.Mutex // guards stopWant
+	stopWant *pasar.Stop
+	stopped  chan struct{} // signalled when stopWant changed; buffered
+}
+
+// stop asks the attempt to stop; a later call replaces an earlier one.
+func (t *tender) stop(s pasar.Stop) {
+	t.mu.Lock()
+	t.stopWant = &s
+	t.mu.Unlock()
+	select {
+	case t.stopped <- struct{}{}:
+	default:
+	}
+}
+
+func (t *tender) wanted() *pasar.Stop {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stopWant
+}
+
+func (t *tender) settled() { close(t.done) }
+
+// backoff bounds between asking a target again that couldn't say.
+const (
+	backoffMin = 50 * time.Millisecond
+	backoffMax = 5 * time.Second
+)
+
+// tend starts looking after a job's current attempt. The loop calls it.
+func (d *Daemon) tend(ctx context.Context, j *job) {
+	a := j.current()
+	t := &tender{
+		job: j.ID, attempt: a.Attempt,
+		handle:  target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}, Nonce: a.Nonce},
+		done:    make(chan struct{}),
+		stopped: make(chan struct{}, 1),
+	}
+	if a.Stop != nil {
+		t.stop(*a.Stop)
+	}
+	d.tenders[j.ID] = t
+	ctx, cancel := context.WithCancel(ctx)
+	d.effects.Go(func() {
+		defer cancel()
+		d.tendAttempt(ctx, t, j)
+		d.latest.Delete(j.ID)
+	})
+	d.effects.Go(func() { d.passStops(ctx, t) })
+}
+
+// tendAttempt launches (again, if need be) and watches until the attempt's end is journaled.
+func (d *Daemon) tendAttempt(ctx context.Context, t *tender, j *job) {
+	launched := j.current().Pid != 0 // a process was seen: it needs no launch
+	wait := backoffMin
+	for {
+		var ended bool
+		var err error
+		if !launched {
+			err = d.launch(ctx, t, j)
+			launched = err == nil
+			if target.IsNever(err) {
+				d.reportNever(ctx, t, j, err)
+				ended, err = true, nil
+			}
+		}
+		if err == nil && !ended {
+			ended, err = d.watch(ctx, t, j)
+		}
+		if ended {
+			d.acknowledge(ctx, t)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		d.Log.Warn("attempt can't be seen just now", "job", t.job, "attempt", t.attempt, "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.done:
+			return
+		case <-time.After(wait):
+			wait = min(2*wait, backoffMax)
+		}
+	}
+}
+
+func (d *Daemon) launch(ctx context.Context, t *tender, j *job) error {
+	sur, err := d.Journal.Surroundings(j.ID)
+	if err != nil {
+		return err
+	}
+	a := j.current()
+	set := d.settings.Load()
+	at := target.Attempt{
+		Spec: pasar.AttemptSpec{
+			Key: t.handle.Key, Nonce: t.handle.Nonce,
+			Argv: j.Spec.Argv, Cwd: j.Spec.Cwd, Surroundings: sur,
+			Cols: 120, Rows: 40, Grace: j.Spec.Grace, LogMax: set.LogMax,
+		},
+		Grant:    a.Grant,
+		GPUTotal: d.gpuTotal(a.Grant),
+		Resuming: a.Attempt > 1,
+	}
+	for _, old := range j.Attempts {
+		if old.Checkpoint != nil && old.Checkpoint.Path != "" {
+			at.Checkpoint = old.Checkpoint.Path
+		}
+	}
+	_, err = d.Target.Launch(ctx, at)
+	return err
+}
+
+// gpuTotal is the memory of the granted GPU, as last seen.
+func (d *Daemon) gpuTotal(g pasar.Grant) pasar.Bytes {
+	p := d.pub.Load()
+	if p == nil || len(g.GPUs) == 0 {
+		return 0
+	}
+	for _, gpu := range p.machines[g.Machine].GPUs {
+		if gpu.UUID == g.GPUs[0].UUID {
+			return gpu.Total
+		}
+	}
+	return 0
+}
+
+// watch reports what becomes of an attempt. It returns true when the end was reported and is
+// journaled.
+func (d *Daemon) watch(ctx context.Context, t *tender, j *job) (bool, error) {
+	ended := false
+	see := func(o target.Observation) error {
+		ended = d.observed(ctx, t, j, o) || ended
+		return nil
+	}
+	var err error
+	if w, ok := d.Target.(target.Watcher); ok {
+		err = w.Watch(ctx, t.handle, see)
+	} else {
+		var o target.Observation
+		if o, err = d.Target.Observe(ctx, t.handle); err == nil {
+			_ = see(o)
+			if !ended {
+				err = errStillThere
+			}
+		}
+	}
+	if ended {
+		select {
+		case <-t.done:
+			return true, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	if err == nil {
+		err = errors.New("the target stopped watching")
+	}
+	return false, err
+}
+
+var errStillThere = errors.New("not ended yet")
+
+// observed turns an observation into facts. It returns true for the last one.
+func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Observation) bool {
+	switch o.Status {
+	case target.Absent:
+		// Surely never started: the launch that was journaled is still to be made. A tender that was
+		// told so launches; when a process had been seen, it is gone.
+		d.reportLost(ctx, t, j, "its attempt directory is gone", nil)
+		return true
+	case target.Running:
+		if o.Event != nil {
+			d.event(ctx, t, *o.Event)
+			return false
+		}
+		d.report(ctx, pasar.Started{Job: t.job, Attempt: t.attempt, Pid: o.Pid, At: o.StartedAt})
+	case target.Exited:
+		var e pasar.Exit
+		if o.Exit != nil {
+			e = *o.Exit
+		}
+		d.report(ctx, pasar.Exited{Job: t.job, Attempt: t.attempt, Exit: e})
+	case target.Ended:
+		if o.Record == nil {
+			d.reportLost(ctx, t, j, "its exit record can't be read", o.Tail)
+			return true
+		}
+		d.reportEnded(ctx, t, j, *o.Record)
+		return true
+	case target.Gone:
+		d.reportLost(ctx, t, j, o.Detail, o.Tail)
+		return true
+	}
+	return false
+}
+
+func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.ExitRecord) {
+	e := autopsy.Evidence{
+		LaunchError: rec.LaunchError, LaunchStep: rec.LaunchStep, Errno: rec.Errno,
+		Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Grace: j.Spec.Grace,
+		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Tail: rec.Tail, Output: rec.Output,
+	}
+	if rec.LaunchError == "" {
+		e.Exit = &rec.Exit
+	}
+	if rec.Stop != nil && rec.StopStep != pasar.StepNone {
+		e.Stop, e.StopStep = rec.Stop, rec.StopStep
+	}
+	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e)})
+}
+
+// reportNever ends an attempt that surely never began.
+func (d *Daemon) reportNever(ctx context.Context, t *tender, j *job, err error) {
+	now := d.Clock.Now()
+	d.reportEnded(ctx, t, j, pasar.ExitRecord{
+		Schema: pasar.Schema, Key: t.handle.Key, Nonce: t.handle.Nonce,
+		LaunchError: err.Error(), LaunchStep: "target", StartedAt: now, ExitedAt: now, EndedAt: now,
+	})
+}
+
+func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail string, tail []string) {
+	if detail == "" {
+		detail = "it vanished with no exit status"
+	}
+	v := autopsy.Attribute(autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Tail: tail})
+	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: v})
+}
+
+// acknowledge tells the target that the end is journaled. Nothing depends on it.
+func (d *Daemon) acknowledge(ctx context.Context, t *tender) {
+	if a, ok := d.Target.(target.Acknowledger); ok {
+		if err := a.Acknowledge(ctx, t.handle); err != nil {
+			d.Log.Debug("end not acknowledged", "job", t.job, "attempt", t.attempt, "error", err)
+		}
+	}
+}
+
+// passStops hands each stop to the target, and repeats one that the target couldn't take, until the
+// end is journaled.
+func (d *Daemon) passStops(ctx context.Context, t *tender) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.done:
+			return
+		case <-t.stopped:
+		}
+		wait := backoffMin
+		for s := t.wanted(); s != nil; {
+			err := d.Target.Signal(ctx, t.handle, *s)
+			if err == nil {
+				break
+			}
+			d.Log.Debug("stop not taken", "job", t.job, "attempt", t.attempt, "error", err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.done:
+				return
+			case <-time.After(wait):
+				wait = min(2*wait, time.Second)
+				s = t.wanted()
+			}
+		}
+	}
+}
