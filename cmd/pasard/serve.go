@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"pasar"
+	"pasar/config"
+	"pasar/daemon"
+	"pasar/ipc"
+	"pasar/local"
+	"pasar/store"
+)
+
+type options struct {
+	config    string // file; empty: the usual one
+	autostart bool
+	level     string
+	stderr    io.Writer
+}
+
+// serve wires the daemon together and runs it until ctx is done or a client shuts it down.
+func serve(ctx context.Context, o options) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.level)); err != nil {
+		return &exitError{exitUsage, fmt.Errorf("bad --log %q: write debug, info, warn or error", pasar.Clean(o.level)), ""}
+	}
+	log := slog.New(slog.NewTextHandler(o.stderr, &slog.HandlerOptions{Level: level}))
+	if o.config != "" {
+		abs, err := filepath.Abs(o.config) // before the chdir
+		if err != nil {
+			return &exitError{exitInput, err, ""}
+		}
+		o.config = abs
+	}
+	cfg, err := config.Load(o.config, os.Getenv)
+	if err != nil {
+		return &exitError{exitInput, err, "`pasar config --check FILE` checks one"}
+	}
+	// The daemon holds no directory busy, and makes nothing that others could read.
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("chdir: %w", err)
+	}
+	syscall.Umask(0o077)
+	signal.Ignore(syscall.SIGPIPE)
+
+	st, err := store.Open(cfg.Paths.Data)
+	if err != nil {
+		return openError(err, o.autostart)
+	}
+	defer func() {
+		if err := st.Close(); err != nil {
+			log.Warn("close store", "error", err)
+		}
+	}()
+	l, err := listen(cfg.Paths)
+	if err != nil {
+		return &exitError{exitRefused, err, "set PASAR_SOCKET or XDG_RUNTIME_DIR to a directory of your own"}
+	}
+	defer os.Remove(cfg.Paths.Socket)
+
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find myself: %w", err)
+	}
+	sup, err := findSupervisor(self)
+	if err != nil {
+		return &exitError{exitRefused, err, "install it beside pasard, or in ../libexec/pasar"}
+	}
+	machine, err := local.New(local.Options{
+		DataDir: cfg.Paths.Data, RunDir: cfg.Paths.Run, Supervisor: sup, Socket: cfg.Paths.Socket,
+		SystemReserve: askedReserve(cfg), CPUJobs: cfg.CPUJobs, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("set up this machine: %w", err)
+	}
+	defer machine.Close()
+
+	re := &reloader{file: o.config, cfg: cfg}
+	d, err := daemon.New(ctx, daemon.Deps{
+		Journal: journal{st}, History: journal{st}, Target: machine, Clock: systemClock{},
+		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Log: log, Reload: re.reload,
+		User: userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
+	}, settings(cfg))
+	if err != nil {
+		return &exitError{exitRefused, err, "the data directory is as it was; nothing was started"}
+	}
+	re.apply = d.SetSettings
+	stopHUP := onHUP(re, log)
+	defer stopHUP()
+
+	sctx, stopServing := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	srv := &ipc.Server{Handler: d.Serve, Log: log, Version: pasar.Version, UID: os.Geteuid()}
+	wg.Go(func() {
+		if err := srv.Serve(sctx, l); err != nil {
+			log.Error("serve", "error", err)
+		}
+	})
+	log.Info("pasard is up", "version", pasar.Version, "pid", os.Getpid(), "socket", cfg.Paths.Socket)
+	err = d.Run(ctx)
+	stopServing()
+	wg.Wait()
+	log.Info("pasard is down; jobs go on")
+	return err
+}
+
+// openError is the exit for a store that can't be opened. For a daemon that a client started, losing
+// the race to another is no failure.
+func openError(err error, autostart bool) error {
+	var locked *store.LockedError
+	if errors.As(err, &locked) && autostart {
+		return nil
+	}
+	e := &exitError{code: exitRefused, err: err}
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		e.hint = h.Hint()
+	}
+	return e
+}
+
+// listen binds the daemon's socket. The store's lock is held, so a socket that is there is dead.
+func listen(p config.Paths) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(p.Socket), 0o700); err != nil {
+		return nil, fmt.Errorf("make %s: %w", filepath.Dir(p.Socket), err)
+	}
+	if err := os.MkdirAll(p.Run, 0o700); err != nil {
+		return nil, fmt.Errorf("make %s: %w", p.Run, err)
+	}
+	return ipc.ListenUnix(p.Socket)
+}
+
+// findSupervisor looks in ../libexec/pasar and beside the daemon.
+func findSupervisor(self string) (string, error) {
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	dir := filepath.Dir(self)
+	const name = "pasar-supervisor"
+	for _, p := range []string{filepath.Join(dir, "..", "libexec", "pasar", name), filepath.Join(dir, name)} {
+		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+			return filepath.Clean(p), nil
+		}
+	}
+	return "", fmt.Errorf("%s not found in %s or beside pasard", name, filepath.Join(filepath.Dir(dir), "libexec", "pasar"))
+}
+
+// askedReserve is the reserve that was set; 0 leaves it to the machine's size.
+func askedReserve(cfg *config.Config) pasar.Bytes {
+	if cfg.Source("system_reserve") == config.Default {
+		return 0
+	}
+	return cfg.SystemReserve
+}
+
+func gitReader() daemon.GitReader {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return nil
+	}
+	return daemon.ReadGitWith(git)
+}
+
+func userName() string {
+	uid := os.Geteuid()
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(uid)
+}
+
+func settings(c *config.Config) daemon.Settings {
+	return daemon.Settings{
+		Margin: c.Margin, DefaultBid: c.DefaultBid, DefaultGrace: c.DefaultGrace,
+		RequireTime: c.RequireTime, LogMax: c.LogMax,
+	}
+}
+
+// A reloader reads the configuration again and applies what can change while running.
+type reloader struct {
+	file  string
+	apply func(daemon.Settings)
+
+	mu  sync.Mutex // guards cfg
+	cfg *config.Config
+}
+
+func (r *reloader) reload() (changed, restart []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, err := config.Load(r.file, os.Getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range config.Diff(r.cfg, next) {
+		line := fmt.Sprintf("%s: %s → %s", c.Key, c.Old, c.New)
+		if c.Live {
+			changed = append(changed, line)
+		} else {
+			restart = append(restart, line)
+		}
+	}
+	r.cfg = next
+	r.apply(settings(next))
+	return changed, restart, nil
+}
+
+// onHUP reloads the configuration on SIGHUP until the returned function is called.
+func onHUP(r *reloader, log *slog.Logger) func() {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-hup:
+				changed, restart, err := r.reload()
+				if err != nil {
+					log.Error("configuration not reloaded; the old one stays", "error", err)
+					continue
+				}
+				log.Info("configuration reloaded", "changed", changed, "needs a restart", restart)
+			}
+		}
+	})
+	return func() { signal.Stop(hup); close(done); wg.Wait() }
+}
