@@ -23,7 +23,7 @@ const (
 	claimNone  claimState = iota // no file: nothing was launched, but a late supervisor could still
 	claimEmpty                   // lock free, no Holding: nothing was launched, and no late supervisor can
 	claimHeld                    // a supervisor lives; its Holding may not be written yet
-	claimDead                    // Holding, and the lock is free: its supervisor is gone
+	claimDead                    // Holding, the lock is free, and the process isn't there: its supervisor is gone
 )
 
 // A claim is a look at a claim file.
@@ -35,6 +35,9 @@ type claim struct {
 // lookAt looks at the claim in an attempt's directory. Looking takes a shared lock for a moment, so
 // that looks don't disturb each other; a supervisor that comes at that moment finds its exclusive
 // lock refused, gives up, and leaves an empty claim for the launcher to clear away.
+//
+// A free lock alone doesn't prove a death: a process can lose its lock (a file system without locks
+// that last) and calling it dead would kill its job. So the process must be gone too.
 func lookAt(dir string) (claim, error) {
 	path := filepath.Join(dir, pasar.ClaimFile)
 	for {
@@ -69,7 +72,7 @@ func lookOnce(path string) (c claim, current bool, err error) {
 		return claim{}, false, err
 	}
 	switch {
-	case !free:
+	case !free, whole && alive(h.Boot, h.Pid, h.StartTime):
 		c = claim{claimHeld, h}
 	case whole:
 		c = claim{claimDead, h}

@@ -114,11 +114,19 @@ func (m *Machine) writeSpec(a target.Attempt) error {
 	if len(b) > maxSpec {
 		return fmt.Errorf("spec of attempt %s is %s; at most %s", a.Spec.Key, pasar.Bytes(len(b)), pasar.Bytes(maxSpec))
 	}
-	path := filepath.Join(dir, pasar.SpecFile)
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+	f, err := os.CreateTemp(dir, pasar.SpecFile+".*") // 0600, and a name of its own beside another launcher's
+	if err != nil {
 		return fmt.Errorf("write spec: %w", err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	_, err = f.Write(b)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, pasar.SpecFile))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
 		return fmt.Errorf("write spec: %w", err)
 	}
 	return nil

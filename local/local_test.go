@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,13 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"pasar"
 	"pasar/gpu"
 	"pasar/target"
 	"pasar/target/targettest"
-
-	"context"
 )
 
 // supervisorPath is the supervisor built for these tests.
@@ -100,8 +100,28 @@ func (p *place) abandon(step string) (target.Target, <-chan struct{}) {
 	return m, dead
 }
 
-// leaveNothing ends whatever attempts a failed test left.
+// leaveNothing ends whatever attempts a failed test left, and waits until no supervisor is left: each
+// removes its socket when it leaves.
 func (p *place) leaveNothing() {
+	p.endAll()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left, err := filepath.Glob(filepath.Join(p.run, "*.sock"))
+		if err != nil || len(left) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			p.t.Errorf("supervisors stay: %v", left)
+			return
+		}
+	}
+}
+
+func (p *place) endAll() {
 	m, err := New(p.options())
 	if err != nil {
 		p.t.Error(err)

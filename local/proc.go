@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,27 +24,49 @@ func bootID() (string, error) {
 	return string(bytes.TrimSpace(b)), nil
 }
 
+// thisBoot is bootID, read once; empty if it can't be read.
+var thisBoot = sync.OnceValue(func() string {
+	id, _ := bootID()
+	return id
+})
+
 // startTime is when a process started, in clock ticks since boot (proc(5), stat field 22).
 func startTime(pid int) (uint64, error) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, err
 	}
-	return parseStartTime(b)
+	_, start, err := parseStat(b)
+	return start, err
 }
 
-// parseStartTime reads field 22 of a stat line. Fields are counted from the last parenthesis, since
+// alive reports whether the process that had this pid and start time in that boot is there and not a
+// zombie.
+func alive(boot string, pid int, start uint64) bool {
+	if boot != thisBoot() {
+		return false
+	}
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	state, t, err := parseStat(b)
+	return err == nil && t == start && state != 'Z' && state != 'X'
+}
+
+// parseStat reads fields 3 and 22 of a stat line. Fields are counted from the last parenthesis, since
 // the name in the second may hold anything.
-func parseStartTime(b []byte) (uint64, error) {
+func parseStat(b []byte) (state byte, start uint64, err error) {
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
-		return 0, errors.New("parse stat: no name")
+		return 0, 0, errors.New("parse stat: no name")
 	}
 	f := bytes.Fields(b[i+1:]) // f[0] is field 3
 	if len(f) < 20 {
-		return 0, fmt.Errorf("parse stat: %d fields", len(f))
+		return 0, 0, fmt.Errorf("parse stat: %d fields", len(f))
 	}
-	return strconv.ParseUint(string(f[19]), 10, 64)
+	start, err = strconv.ParseUint(string(f[19]), 10, 64)
+	return f[0][0], start, err
 }
 
 // A hunter kills what an attempt left behind when its supervisor died: every process that carries

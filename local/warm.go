@@ -82,7 +82,7 @@ func (p *pool) keep() {
 				pause, failures = firstPause, 0
 				continue
 			case <-p.stop:
-				_ = w.conn.Close()
+				p.letGo(w)
 				return
 			case status := <-w.exited:
 				_ = w.conn.Close()
@@ -101,6 +101,19 @@ func (p *pool) keep() {
 			return
 		}
 		pause = min(2*pause, lastPause)
+	}
+}
+
+// letGo lets a warm supervisor leave, and makes it if it doesn't within a second.
+func (p *pool) letGo(w *warm) {
+	_ = w.conn.Close()
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-w.exited:
+	case <-t.C:
+		p.reaper.kill(w.pid)
+		<-w.exited
 	}
 }
 

@@ -130,67 +130,80 @@ func (m *Machine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) err
 			return fmt.Errorf("stop %s: %w", h.Key, err)
 		}
 	}
-	if err := m.send(ctx, h, ipc.AttachStop, &ipc.StopFrame{Stop: s}); err != nil {
+	if l := m.sender(h); l != nil && l.conn.Send(ipc.AttachStop, &ipc.StopFrame{Stop: s}) == nil {
+		return nil
+	}
+	err := m.reach(ctx, h, func(l *link) error {
+		if over(l.last.Status) {
+			return nil
+		}
+		return l.conn.Send(ipc.AttachStop, &ipc.StopFrame{Stop: s})
+	})
+	if err != nil {
 		return fmt.Errorf("stop %s: %w", h.Key, err)
 	}
 	return nil
 }
 
+// over reports whether there is nothing left to stop.
+func over(s target.Status) bool { return s == target.Exited || s == target.Ended }
+
 // Acknowledge lets the supervisor of an ended attempt leave.
 func (m *Machine) Acknowledge(ctx context.Context, h target.Handle) error {
-	err := m.send(ctx, h, ipc.AttachDone, &struct{}{})
 	m.mu.Lock()
-	if l := m.links[h]; l != nil && !l.reading {
-		_ = l.conn.Close()
+	delete(m.cleared, h)
+	l := m.links[h]
+	if l != nil && (l.reading || l.last.Status != target.Ended) {
+		l = nil
+	} else {
 		delete(m.links, h)
 	}
-	delete(m.cleared, h)
 	m.mu.Unlock()
+	if l != nil {
+		err := l.conn.Send(ipc.AttachDone, &struct{}{})
+		_ = l.conn.Close()
+		if err == nil {
+			return nil
+		}
+	}
+	err := m.reach(ctx, h, func(l *link) error {
+		// The record is there before the supervisor takes the attempt for ended, and it hears only then.
+		for l.last.Status != target.Ended {
+			if err := l.readStatus(h); err != nil {
+				return err
+			}
+		}
+		return l.conn.Send(ipc.AttachDone, &struct{}{})
+	})
 	if err != nil {
 		return fmt.Errorf("acknowledge %s: %w", h.Key, err)
 	}
 	return nil
 }
 
-// send sends one frame to the attempt's supervisor, if it has one.
-func (m *Machine) send(ctx context.Context, h target.Handle, typ int, body any) error {
-	if l := m.sender(h); l != nil && l.conn.Send(typ, body) == nil {
-		return nil
-	}
-	c, err := m.reach(ctx, h, func() bool {
-		if typ != ipc.AttachStop {
-			return true
-		}
-		r, _ := readRecord(m.attemptDir(h.Key))
-		return r == nil // else its supervisor only waits to leave
-	})
-	if c == nil || err != nil {
-		return err
-	}
-	err = c.Send(typ, body)
-	_ = c.Close()
-	return err
-}
-
-// reach opens a control connection to the attempt's supervisor: nil if it has none, or worth says
-// that there is no more use in it.
-func (m *Machine) reach(ctx context.Context, h target.Handle, worth func() bool) (*ipc.AttachConn, error) {
+// reach makes a link to the attempt's supervisor for f, again if that fails, as long as there is a
+// supervisor and patience. Without one there is nothing to do, and no error.
+func (m *Machine) reach(ctx context.Context, h target.Handle, f func(*link) error) error {
 	dir := m.attemptDir(h.Key)
 	patience := newPatience()
 	for {
 		c, err := lookAt(dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if c.state != claimHeld || c.holding.Nonce != "" && c.holding.Nonce != h.Nonce || !worth() {
-			return nil, nil
+		if c.state != claimHeld || c.holding.Nonce != "" && c.holding.Nonce != h.Nonce {
+			return nil
 		}
 		l, err := dial(ctx, h, c.holding)
 		if err == nil {
-			return l.conn, nil
+			err = f(l)
+			_ = l.conn.Close()
+		}
+		if err == nil {
+			return nil
 		}
 		if err := patience.wait(ctx, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }

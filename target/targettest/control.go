@@ -75,7 +75,8 @@ func (w *World) print(at *attempt, s string) {
 func (w *World) Report(k pasar.AttemptKey, e pasar.Event) {
 	w.with(k, func(at *attempt) {
 		o := at.obs
-		o.Event = &e
+		at.events++
+		o.Event, o.EventNum = &e, at.events
 		w.tell(at, o)
 	})
 }

@@ -101,13 +101,32 @@ func (f *Fake) Observe(ctx context.Context, h target.Handle) (target.Observation
 	return o, nil
 }
 
-// Watch implements target.Watcher.
+// again are the reports that a new watch is told of: the latest of each lasting kind.
+func (at *attempt) again() []target.Observation {
+	var out []target.Observation
+	for _, kind := range []pasar.EventKind{pasar.EventCheckpoint, pasar.EventResumed, pasar.EventProgress} {
+		for _, o := range slices.Backward(at.past) {
+			if o.Event != nil && o.Event.Kind == kind {
+				event, n := o.Event, o.EventNum
+				o = at.obs
+				o.Event, o.EventNum = event, n
+				out = append(out, o)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Watch implements target.Watcher. Like a real supervisor it tells a new watch of the latest
+// checkpoint, resumption and progress again.
 func (f *Fake) Watch(ctx context.Context, h target.Handle, tell func(target.Observation) error) error {
 	c := Call{Method: Watch, Key: h.Key, When: Before}
 	if err := f.at(ctx, c); err != nil {
 		return err
 	}
 	next := -1 // index in the past; -1: the present is to come first
+	var again []target.Observation
 	for {
 		f.w.mu.Lock()
 		at, changed := f.w.find(h), f.w.changed
@@ -118,6 +137,11 @@ func (f *Fake) Watch(ctx context.Context, h target.Handle, tell func(target.Obse
 			o = target.Observation{Handle: h, Status: target.Absent}
 		case next < 0:
 			o, next = at.obs, len(at.past)
+			if !over(o.Status) {
+				again = at.again()
+			}
+		case len(again) > 0:
+			o, again = again[0], again[1:]
 		case next < len(at.past):
 			o = at.past[next]
 			next++

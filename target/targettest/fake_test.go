@@ -199,3 +199,29 @@ func TestWatchersGetEveryReport(t *testing.T) {
 		t.Errorf("seen %v (%v), want %v", seen, err, want)
 	}
 }
+
+func TestANewWatchIsToldTheLatestReportsAgain(t *testing.T) {
+	key := pasar.AttemptKey{Job: 1, Attempt: 1}
+	w := targettest.NewWorld(targettest.Machine(0, 0))
+	if _, err := w.View().Launch(t.Context(), attempt(1, 1, "", pasar.Claim{})); err != nil {
+		t.Fatal(err)
+	}
+	w.Report(key, pasar.Event{Kind: pasar.EventCheckpoint, Path: "a"})
+	w.Report(key, pasar.Event{Kind: pasar.EventNote, Text: "b"})
+	w.Report(key, pasar.Event{Kind: pasar.EventCheckpoint, Path: "c"})
+	enough := errors.New("enough")
+	var seen []int
+	err := w.View().Watch(t.Context(), target.Handle{Key: key, Nonce: "n"}, func(o target.Observation) error {
+		if o.Event == nil {
+			return nil
+		}
+		if seen = append(seen, o.EventNum); len(seen) == 1 {
+			w.Report(key, pasar.Event{Kind: pasar.EventNote, Text: "d"})
+			return nil
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) || !slices.Equal(seen, []int{3, 4}) {
+		t.Errorf("told of reports %v (%v), want 3 again and then 4", seen, err)
+	}
+}

@@ -37,6 +37,7 @@ type attempt struct {
 	script  Script
 	obs     target.Observation   // present; never with an Event
 	past    []target.Observation // everything a watcher is told, in order
+	events  int                  // how many reports
 	output  []byte
 	stops   []pasar.Stop // distinct ones, in order of arrival
 	step    pasar.StopStep
