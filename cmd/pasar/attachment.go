@@ -296,18 +296,13 @@ func (s *screen) put(b []byte) error {
 	return s.app.stdout.Flush()
 }
 
-// sane undoes what a job may have done to the terminal: mouse, paste and focus reports, cursor keys and
-// keypad, line drawing, colours, cursor, scroll region, alternate screen. It ends on a fresh line.
-const sane = "\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;1;66;5;6l\x1b[4;20l\x1b>\x1b(B\x1b)B\x0f" +
-	"\x1b[?1049;1047;47l\x1b7\x1b[r\x1b8\x1b[?7;12;25h\x1b[?12l\x1b[0 q\x1b[m"
-
 // restore puts the terminal back as it was, whichever way the client leaves.
 func (a *attachment) restore() {
 	if a.show.text != nil {
 		_ = a.show.text.finish()
 	}
-	if a.term.is {
-		_, _ = a.stdout.WriteString(sane + "\r\n")
+	if a.show.filter != nil {
+		_, _ = a.stdout.WriteString(a.show.filter.undo())
 	}
 	_ = a.stdout.Flush()
 	if a.keep != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -28,7 +29,7 @@ func nameOf(argv []string) string {
 	name := argv[0]
 	for rest := argv[1:]; isLauncher(name); {
 		i := slices.IndexFunc(rest, func(s string) bool {
-			return !strings.HasPrefix(s, "-") && s != "run" && s != "launch" && s != "exec" && !isAssignment(s)
+			return !strings.HasPrefix(s, "-") && s != "run" && s != "launch" && s != "exec" && !isAssignment(s) && !isAmount(s)
 		})
 		if m := slices.Index(rest, "-m"); m >= 0 && m+1 < len(rest) && (i < 0 || m < i) {
 			return tidy(rest[m+1])
@@ -57,6 +58,12 @@ func isLauncher(word string) bool {
 func isAssignment(word string) bool {
 	k, _, ok := strings.Cut(word, "=")
 	return ok && k != "" && !strings.ContainsAny(k, "/-. ")
+}
+
+// isAmount reports whether a word is a number or a time, as `nice` and `timeout` take.
+func isAmount(word string) bool {
+	_, err := strconv.ParseFloat(strings.TrimRight(word, "smhd"), 64)
+	return err == nil
 }
 
 // tidy makes any bytes a name: valid UTF-8 without control characters, within MaxName.

@@ -102,12 +102,26 @@ func (a *app) runCommand(ctx context.Context, cmd *command, args []string) error
 		a.json = false
 		return a.print(commandHelp(cmd, f, a.term))
 	case err != nil:
+		a.json = a.json || asksJSON(args)
 		return flagError(cmd, f, err)
 	}
 	if err := a.term.setColor(f.color, a.env); err != nil {
 		return err
 	}
 	return act(ctx, &call{app: a, args: f.Args(), flags: f})
+}
+
+// asksJSON looks for --json where a mistake kept the flags from being read.
+func asksJSON(args []string) bool {
+	for _, w := range args {
+		switch w {
+		case "--json":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
 }
 
 // print writes to standard output; an error shows up at the flush.

@@ -15,6 +15,9 @@ type screenFilter struct {
 	state filterState
 	seq   []byte // of the sequence under way
 	out   []byte
+
+	alternate bool // the alternate screen was asked for
+	region    bool // scroll region or origin mode were: putting them back moves the cursor
 }
 
 type filterState int
@@ -180,9 +183,24 @@ func (f *screenFilter) allow(params []byte, final byte) {
 	default:
 		return
 	}
+	f.region = f.region || final == 'r'
 	f.out = append(f.out, "\x1b["...)
 	f.out = append(f.out, params...)
 	f.out = append(f.out, final)
+}
+
+// undo puts a terminal back that the job may have left in any state: mouse, paste and focus reports,
+// cursor keys and keypad, insert mode, line drawing, colours, the cursor, and where it was asked for
+// the scroll region and the alternate screen. It ends on a fresh line.
+func (f *screenFilter) undo() string {
+	s := "\x18\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004l\x1b[?1;5;66l\x1b>\x1b[4;20l\x1b(B\x1b)B\x1b[?7;25h\x1b[0 q\x1b[m"
+	if f.region {
+		s += "\x1b7\x1b[?6l\x1b[r\x1b8"
+	}
+	if f.alternate {
+		s += "\x1b[?1049l"
+	}
+	return s + "\r\n"
 }
 
 // modes passes those modes of a list that are allowed.
@@ -194,6 +212,12 @@ func (f *screenFilter) modes(list []byte, final byte) {
 		}
 		if in := " " + m + " "; strings.Contains(screenModes, in) || f.types && strings.Contains(typingModes, in) {
 			kept = append(kept, m)
+			switch m {
+			case "47", "1047", "1049":
+				f.alternate = final == 'h'
+			case "6":
+				f.region = true
+			}
 		}
 	}
 	if len(kept) > 0 {

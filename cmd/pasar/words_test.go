@@ -1,0 +1,148 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pasar"
+)
+
+func TestAJobIsNamedForItsProgramOrScript(t *testing.T) {
+	for line, want := range map[string]string{
+		"train":                              "train",
+		"./bin/train":                        "train",
+		"python train.py":                    "train",
+		"python3.12 -u src/train.py --lr 3":  "train",
+		"python -m pkg.train --x":            "pkg.train",
+		"python -c print(1)":                 "python",
+		"bash run.sh":                        "run",
+		"uv run python train.py":             "train",
+		"torchrun --standalone train.py":     "train",
+		"accelerate launch train.py":         "train",
+		"env A=1 python train.py":            "train",
+		"A=1 B=2":                            "B=2",
+		"python":                             "python",
+		"/bin/sh -c python|train.py|--x":     "train",
+		"/bin/sh -c make|data|&&|make":       "make",
+		"/bin/sh -c X=1|./go.sh":             "go",
+		"/bin/sh -c |":                       "",
+		"sh":                                 "sh",
+		"\x1b[31mred":                        `\x1b[31mred`,
+		strings.Repeat("é", 200):             strings.Repeat("é", 100),
+		"nice -n 5 python train.py":          "train",
+		"timeout 1.5h ./train.sh":            "train",
+		"/usr/bin/env -S python3 a/b/c.d.py": "c.d",
+	} {
+		argv := strings.Fields(line)
+		for i := range argv {
+			argv[i] = strings.ReplaceAll(argv[i], "|", " ")
+		}
+		if got := nameOf(argv); got != want {
+			t.Errorf("%q is named %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestAMisspelledWordFindsItsNeighbour(t *testing.T) {
+	for in, want := range map[string]string{"submti": "submit", "satus": "status", "lgos": "logs", "cancle": "cancel", "zzz": "", "": ""} {
+		if got := nearest(in, []string{"submit", "status", "logs", "cancel", "ls"}); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestReferencesNameJobs(t *testing.T) {
+	got, err := parseRefs([]string{"42", "#7", "3,5-8", "last", "@sweep"})
+	want := []ref{{from: 42, to: 42}, {from: 7, to: 7}, {from: 3, to: 3}, {from: 5, to: 8}, {last: true}, {tag: "sweep"}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", ",", "-1", "1-", "-", "5-3", "0", "@", "x", "1.5", "99999999999999999999", "1-2-3"} {
+		if r, err := parseRefs([]string{bad}); err == nil {
+			t.Errorf("%q names %+v", bad, r)
+		}
+	}
+}
+
+func FuzzParseRefs(f *testing.F) {
+	for _, s := range []string{"42", "3,5-8", "last", "@t", "group:7", "#1", "1-100001"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		refs, err := parseRefs([]string{s})
+		n := pasar.JobID(0)
+		for _, r := range refs {
+			if !r.last && r.tag == "" && (r.from < 1 || r.to < r.from) {
+				t.Errorf("%q: %+v", s, r)
+			}
+			n += r.to - r.from + 1
+		}
+		if err == nil && n > maxJobs {
+			t.Errorf("%q names %d jobs", s, n)
+		}
+	})
+}
+
+func TestTheLastLinesAreTheLastLines(t *testing.T) {
+	for _, tc := range []struct {
+		n        int
+		in, want string
+	}{{2, "a\nb\nc\n", "b\nc\n"}, {2, "a\nb\nc", "b\nc"}, {9, "a\nb", "a\nb"}, {0, "a\nb", ""}, {1, "a\n\n", "\n"}} {
+		for cut := range len(tc.in) + 1 {
+			r := &lineRing{n: tc.n}
+			r.add([]byte(tc.in[:cut]))
+			r.add([]byte(tc.in[cut:]))
+			if got := string(r.bytes()); got != tc.want {
+				t.Errorf("last %d of %q: %q, want %q", tc.n, tc.in, got, tc.want)
+			}
+		}
+	}
+}
+
+func TestDetachKeys(t *testing.T) {
+	for _, tc := range []struct {
+		in, pass string
+		detach   bool
+	}{
+		{"abc", "abc", false},
+		{"ab\x1dd", "ab", true},
+		{"\x1d\x1dd", "\x1dd", false},     // twice types it
+		{"\x1dx", "\x1dx", false},         // something else follows
+		{"\x1b[93;5ud", "", true},         // CSI-u
+		{"\x1b[93;5u\x1b[100u", "", true}, // both
+		{"\x1b[A\x1b[93;5u\x1b[93;5u", "\x1b[A\x1b[93;5u", false},
+		{"d", "d", false},
+	} {
+		var k detachKeys
+		if pass, detach := k.feed([]byte(tc.in)); string(pass) != tc.pass || detach != tc.detach {
+			t.Errorf("%q: passes %q, detaches %v", tc.in, pass, detach)
+		}
+		k = detachKeys{} // key by key
+		var pass []byte
+		detach := false
+		if strings.Contains(tc.in, "\x1b") {
+			continue // a terminal writes a key's sequence at once
+		}
+		for i := range tc.in {
+			p, d := k.feed([]byte(tc.in[i : i+1]))
+			pass, detach = append(pass, p...), detach || d
+		}
+		if string(pass) != tc.pass || detach != tc.detach {
+			t.Errorf("%q key by key: passes %q, detaches %v", tc.in, pass, detach)
+		}
+	}
+	var k detachKeys
+	if p, _ := k.feed([]byte("\x1d")); len(p) != 0 || string(k.expire()) != "\x1d" || k.expire() != nil {
+		t.Error("a lone prefix passes once, later")
+	}
+}
+
+func TestWatchingLeavesOrTakesTheKeyboardAndNothingElse(t *testing.T) {
+	for in, want := range map[string][2]bool{"q": {true, false}, "\x03": {true, false}, "\x04": {true, false}, "i": {false, true},
+		"x": {}, "\x1b[Q": {}, "\x1bq": {}, "": {}} {
+		if leave, take := watchKeys([]byte(in)); leave != want[0] || take != want[1] {
+			t.Errorf("%q: leave %v, take %v", in, leave, take)
+		}
+	}
+}
