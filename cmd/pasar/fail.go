@@ -85,6 +85,9 @@ func (a *app) finish(err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
+	if errors.Is(err, errInterrupted) {
+		return exitInterrupted // whoever interrupted it knows
+	}
 	var e *ipc.Error
 	if !errors.As(err, &e) {
 		e = &ipc.Error{Code: ipc.CodeInternal, Message: err.Error()}
