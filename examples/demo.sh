@@ -66,7 +66,15 @@ say "The first command starts the daemon. This machine, as pasar sees it:"
 run pasar status
 
 say "A job: a small network is trained, with progress, checkpoints and a result."
-run pasar submit --gpus 0 --time 30s --name train --tag demo --follow -- python3 examples/train.py
+if [ -t 0 ] && [ -t 1 ]; then
+	run pasar submit --gpus 0 --time 30s --name train --tag demo -- python3 examples/train.py
+	say "You can attach to its terminal at any time. (Ctrl-C leaves it, and ends this demo.)"
+	pasar wait 1 --for started >/dev/null
+	run pasar attach 1
+	pasar wait 1 --timeout 1s 2>/dev/null || exit 130 # left before its end
+else
+	run pasar submit --gpus 0 --time 30s --name train --tag demo --follow -- python3 examples/train.py
+fi
 
 say "What pasar kept of it:"
 run pasar show 1

@@ -137,12 +137,13 @@ class Training:
 
 
 class Bar:
-    """A progress bar on one line of a terminal; off a terminal, a line at each tenth."""
+    """A progress bar on the last line of a terminal; off a terminal, a line at each tenth."""
 
     def __init__(self, total):
         self.total = total
         self.terminal = sys.stdout.isatty()
-        self.last = None
+        self.drawn = ""
+        self.tenth = None
 
     def show(self, training):
         part = training.done / self.total
@@ -152,14 +153,23 @@ class Bar:
                 return
             width = max(0, min(40, shutil.get_terminal_size((80, 24)).columns - len(text) - 10))
             full = int(part * width)
-            sys.stdout.write("\r%3d%% |%s%s| %s" % (100 * part, "#" * full, "." * (width - full), text))
+            self.drawn = "\r%3d%% |%s%s| %s" % (100 * part, "#" * full, "." * (width - full), text)
+            sys.stdout.write(self.drawn)
             sys.stdout.flush()
-        elif int(part * 10) != self.last:
-            self.last = int(part * 10)
+        elif int(part * 10) != self.tenth:
+            self.tenth = int(part * 10)
             print("%3d%%  %s" % (100 * part, text), flush=True)
 
-    def end(self):
+    def say(self, text):
+        """Print a line above the bar."""
         if self.terminal:
+            sys.stdout.write("\r\x1b[K" + text + "\n" + self.drawn)
+            sys.stdout.flush()
+        else:
+            print(text, flush=True)
+
+    def end(self):
+        if self.drawn:
             print(flush=True)
 
 
@@ -211,6 +221,7 @@ def main():
         if path:
             training.save(path)
             pasar_job.checkpoint(step=training.done, path=path)
+            bar.say("saved step %d" % training.done)
 
     bar = Bar(args.steps)
     unanswered = False  # a pause that could not be answered

@@ -228,7 +228,9 @@ func TestAFailureIsAFailure(t *testing.T) {
 }
 
 func TestOnATerminalTheBarIsOneLine(t *testing.T) {
-	f, err := pty.StartWithSize(newJob(t).command("--steps", "100"), &pty.Winsize{Rows: 24, Cols: 80})
+	j := newJob(t)
+	j.env = j.env[:3] // no checkpoints
+	f, err := pty.StartWithSize(j.command("--steps", "100"), &pty.Winsize{Rows: 24, Cols: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,5 +244,26 @@ func TestOnATerminalTheBarIsOneLine(t *testing.T) {
 		if len(state) > 80 {
 			t.Errorf("wider than the terminal: %q", state)
 		}
+	}
+}
+
+func TestALineAboveTheBarLeavesNothingOfIt(t *testing.T) {
+	f, err := pty.StartWithSize(newJob(t).command("--steps", "100", "--save-every", "50"), &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(f)
+	var shown []string
+	for line := range strings.Lines(strings.ReplaceAll(string(b), "\r\n", "\n")) {
+		states := strings.Split(strings.TrimSuffix(line, "\n"), "\r")
+		last, erased := strings.CutPrefix(states[len(states)-1], "\x1b[K")
+		shown = append(shown, last)
+		if n := len(states); n > 1 && !erased && len(last) < len(states[n-2]) {
+			t.Errorf("%q leaves a part of %q", last, states[n-2])
+		}
+	}
+	if len(shown) != 5 || shown[1] != "saved step 50" || shown[2] != "saved step 100" || !strings.HasPrefix(shown[3], "100% |") {
+		t.Errorf("shown: %q", shown)
 	}
 }
