@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,12 +107,14 @@ var impure = map[string][]string{
 	"os/user":      nil,
 	"net":          nil,
 	"net/http":     nil,
-	"syscall":      nil,
 	"runtime":      nil,
 	"log":          nil,
 	"log/slog":     nil,
 	"sync":         {"WaitGroup", "Cond"},
 }
+
+// names of package syscall that are numbers with names, not calls.
+var syscallNames = regexp.MustCompile(`^(Errno|Signal|E[A-Z0-9]+|SIG[A-Z0-9]+)$`)
 
 func TestClockChanceAndDiskNeverReachPureCode(t *testing.T) {
 	for _, p := range checkPurity(os.DirFS(".")) {
@@ -126,6 +129,8 @@ func TestThePurityCheckFindsWhatIsImpure(t *testing.T) {
 		{"sched/a.go", `import . "time"` + "\nvar x = Now", "imports time without its name"},
 		{"autopsy/a.go", `import "os"`, "autopsy/a.go:2: imports os"},
 		{"autopsy/a.go", `import _ "math/rand"`, "imports math/rand"},
+		{"autopsy/a.go", `import "syscall"` + "\nvar x = syscall.Getenv", "uses syscall.Getenv"},
+		{"autopsy/a.go", `import "syscall"` + "\nvar x = syscall.SIGKILL.String() + syscall.ENOENT.Error()", ""},
 		{"sched/a.go", "func f() { go f() }", "starts a goroutine"},
 		{"sched/a.go", `import "time"` + "\nvar x = time.Second", ""},
 		{"sched/a_test.go", `import "os"`, ""},
@@ -166,7 +171,7 @@ func checkPurity(tree fs.FS) []string {
 				report(spec.Pos(), "imports "+imp)
 			case listed && name == ".":
 				report(spec.Pos(), "imports "+imp+" without its name")
-			case listed:
+			case listed, imp == "syscall":
 				local[name] = imp
 			}
 		}
@@ -175,8 +180,13 @@ func checkPurity(tree fs.FS) []string {
 			case *ast.GoStmt:
 				report(n.Pos(), "starts a goroutine")
 			case *ast.SelectorExpr:
-				if x, ok := n.X.(*ast.Ident); ok && slices.Contains(impure[local[x.Name]], n.Sel.Name) {
-					report(n.Pos(), "uses "+local[x.Name]+"."+n.Sel.Name)
+				x, ok := n.X.(*ast.Ident)
+				if !ok {
+					break
+				}
+				imp := local[x.Name]
+				if slices.Contains(impure[imp], n.Sel.Name) || imp == "syscall" && !syscallNames.MatchString(n.Sel.Name) {
+					report(n.Pos(), "uses "+imp+"."+n.Sel.Name)
 				}
 			}
 			return true

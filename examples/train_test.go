@@ -50,7 +50,7 @@ func (j job) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// slow leaves ten seconds between the first tenth of 600 steps and the end: time to interrupt it.
+// slow leaves five seconds between the first tenth of 300 steps and the end: time to interrupt it.
 var slow = []string{"--step-time", "0.02"}
 
 // run runs it to its end and returns its output and exit code.
@@ -150,7 +150,7 @@ func TestTheTrainingLearnsAndReportsIt(t *testing.T) {
 }
 
 func TestInterruptedTrainingEndsWithTheSameResult(t *testing.T) {
-	args := []string{"--steps", "600", "--save-every", "50"}
+	args := []string{"--steps", "300", "--save-every", "20"}
 	out, _ := newJob(t).run(t, args...)
 	want, _, _ := result(t, out)
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "terminated": syscall.SIGTERM, "interrupted": syscall.SIGINT} {
@@ -169,7 +169,7 @@ func TestInterruptedTrainingEndsWithTheSameResult(t *testing.T) {
 				t.Errorf("got  %swant %s", got, want)
 			}
 			resumed := j.reported(t)[pasar.EventResumed]
-			if len(resumed) != 1 || *resumed[0].Step < 50 || *resumed[0].Step >= 600 {
+			if len(resumed) != 1 || *resumed[0].Step < 20 || *resumed[0].Step >= 300 {
 				t.Errorf("resumed: %+v", resumed)
 			}
 		})
@@ -180,7 +180,7 @@ func TestAPausedTrainingNamesItsCheckpointAndGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	pause, ready := filepath.Join(dir, "pause"), filepath.Join(dir, "ready")
 	j := newJob(t, "PASAR_PAUSE_FILE="+pause, "PASAR_CHECKPOINT_READY="+ready)
-	args := []string{"--steps", "600"}
+	args := []string{"--steps", "300"}
 	out, st := j.runUntil(t, "10%", func(*os.Process) error { return os.WriteFile(pause, nil, 0o600) }, append(slices.Clone(slow), args...)...)
 	if st.ExitCode() != 75 || !strings.Contains(out, "pausing at step") {
 		t.Fatalf("exit %d:\n%s", st.ExitCode(), out)
