@@ -73,7 +73,7 @@ func (s *Store) Append(b Batch) error {
 		return s.wrap("append to journal", err)
 	}
 	s.last += int64(len(b.Records))
-	s.grown(e.size)
+	s.grown(e.size, pagesPerJob*(len(b.Finished)+len(b.Unfinished))+pagesPerSpec*len(b.Specs))
 	return nil
 }
 

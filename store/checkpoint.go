@@ -2,12 +2,21 @@ package store
 
 import "pasar"
 
-// checkpointAt is how much is appended before the log is folded into the database.
-const checkpointAt = int64(4 * pasar.MiB)
+// checkpointAt is how long the log gets before it is folded into the database. The log holds whole
+// pages, so its length is counted in those that a transaction is likely to touch: SQLite would tell the
+// number only through a hook that the driver doesn't have.
+const (
+	checkpointAt = 4 * pasar.MiB
+	page         = 4 * pasar.KiB
+	pagesPerJob  = 7 // of the table, its indexes and the tags
+	pagesPerSpec = 3
+)
 
-// grown counts appended bytes and wakes the checkpointer when there are enough. The caller holds mu.
-func (s *Store) grown(size int64) {
-	if s.pending += size; s.pending < checkpointAt {
+// grown counts what was written, in bytes and in pages beside those that the bytes fill, and wakes the
+// checkpointer when it is enough. The caller holds mu.
+func (s *Store) grown(size int64, pages int) {
+	s.pending += pasar.Bytes(size) + page*pasar.Bytes(2+pages)
+	if s.pending < checkpointAt {
 		return
 	}
 	select {

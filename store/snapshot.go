@@ -134,7 +134,7 @@ func (s *Store) step(size int64, f func() error) error {
 	if err := s.within(f); err != nil {
 		return err
 	}
-	s.grown(size)
+	s.grown(size, 0)
 	return nil
 }
 

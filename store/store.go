@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"pasar"
+
 	"zombiezen.com/go/sqlite"
 )
 
@@ -35,8 +37,8 @@ type Store struct {
 
 	mu      sync.Mutex // guards what follows
 	conn    *sqlite.Conn
-	last    int64 // sequence number of the last fact
-	pending int64 // bytes appended since the last checkpoint
+	last    int64       // sequence number of the last fact
+	pending pasar.Bytes // written to the log since the last checkpoint, about
 
 	checkpoint chan struct{} // wakes the checkpointer
 	quit       chan struct{} // closed by Close: the checkpointer returns
