@@ -32,7 +32,7 @@ ours() {
 clean_up() {
 	trap '' INT TERM HUP
 	local jobs i left
-	jobs=$(pasar ls --state queued,starting,running,stopping --json 2>/dev/null | sed -n 's/.*"id": *\([0-9]*\).*/\1/p' || true)
+	jobs=$(pasar ls --state queued,starting,running,stopping --json 2>/dev/null | grep -o '"id":[0-9]*' | cut -d: -f2 || true)
 	if [ -n "$jobs" ]; then
 		pasar cancel --now $jobs >/dev/null 2>&1 || true
 		pasar wait --timeout 10s $jobs >/dev/null 2>&1 || true

@@ -1,0 +1,90 @@
+// Command job is what the measured jobs run: it notes times or writes output as training programs do.
+//
+//	job stamp FILE        append CLOCK_MONOTONIC at start and end, as seconds and nanoseconds twice
+//	job lines MB DONE GO  write so many megabytes in lines, one write each
+//	job bars MB DONE GO   the same in progress bars that are drawn again and again
+//
+// lines and bars write a byte to the FIFO DONE after all output and end when GO has a byte for them, so
+// that the process above can be looked at while it is there.
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	start := monotonic()
+	if err := run(os.Args[1:], start); err != nil {
+		fmt.Fprintln(os.Stderr, "job:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, start unix.Timespec) error {
+	if len(args) == 2 && args[0] == "stamp" {
+		return stamp(args[1], start)
+	}
+	if len(args) != 4 {
+		return fmt.Errorf("bad arguments %q", args)
+	}
+	mb, err := strconv.Atoi(args[1])
+	if err != nil {
+		return fmt.Errorf("read size: %w", err)
+	}
+	if err := emit(args[0], mb*1_000_000); err != nil {
+		return err
+	}
+	if err := os.WriteFile(args[2], []byte{1}, 0); err != nil {
+		return err
+	}
+	_, err = os.ReadFile(args[3])
+	return err
+}
+
+func monotonic() (t unix.Timespec) {
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return t
+}
+
+func stamp(file string, start unix.Timespec) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	end := monotonic()
+	var b []byte
+	for _, n := range []int64{start.Sec, start.Nsec, end.Sec, end.Nsec} {
+		b = binary.NativeEndian.AppendUint64(b, uint64(n))
+	}
+	_, err = f.Write(b)
+	return err
+}
+
+// emit writes size bytes, one write for each line or bar.
+func emit(kind string, size int) error {
+	total := size / 60
+	for n, step := 0, 0; n < size; step++ {
+		var b []byte
+		switch kind {
+		case "lines":
+			b = fmt.Appendf(nil, "step %d loss 0.12345 lr 0.0003 tokens 123456 grad 1.25\n", step)
+		case "bars":
+			done := 40 * step / total
+			b = fmt.Appendf(nil, "\r %3d%%|%s%s| %d/%d [00:12<03:45, 12.34it/s]", 100*step/total,
+				bytes.Repeat([]byte("█"), done), bytes.Repeat([]byte(" "), max(0, 40-done)), step, total)
+		default:
+			return fmt.Errorf("unknown kind of output %q", kind)
+		}
+		if _, err := os.Stdout.Write(b); err != nil {
+			return err
+		}
+		n += len(b)
+	}
+	return nil
+}
