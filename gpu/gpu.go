@@ -54,6 +54,9 @@ func Discover(ctx context.Context) ([]Device, error) {
 	if err != nil {
 		return nil, nil
 	}
+	// It can hang for ever in the driver, and is killed then.
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	defer cancel()
 	return discover(ctx, path, hasHardware)
 }
 
@@ -82,10 +85,8 @@ func discover(ctx context.Context, smi string, hardware func() bool) ([]Device, 
 	return parse(out, true)
 }
 
-// query runs nvidia-smi, which can hang for ever in the driver: it is killed after the timeout.
+// query runs nvidia-smi.
 func query(ctx context.Context, smi string, fields []string) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
-	defer cancel()
 	cmd := exec.CommandContext(ctx, smi, "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
 	cmd.WaitDelay = time.Second // a child of its that keeps the pipe open doesn't hold us
 	var out bounded

@@ -137,7 +137,7 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 		_ = w.conn.Close()
 		return nil, err
 	}
-	status, err := awaitStatus(ctx, w.conn)
+	status, err := awaitStatus(ctx, w.conn, m.launchTimeout)
 	if err == nil {
 		switch status.State {
 		case ipc.AttemptTaken:
@@ -188,8 +188,8 @@ func (m *Machine) endWarm(w *warm, why error) error {
 }
 
 // awaitStatus waits for the answer to LAUNCH.
-func awaitStatus(ctx context.Context, c *ipc.AttachConn) (ipc.Status, error) {
-	if err := c.SetReadDeadline(time.Now().Add(launchTimeout)); err != nil {
+func awaitStatus(ctx context.Context, c *ipc.AttachConn, limit time.Duration) (ipc.Status, error) {
+	if err := c.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return ipc.Status{}, err
 	}
 	unhook := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
@@ -197,7 +197,7 @@ func awaitStatus(ctx context.Context, c *ipc.AttachConn) (ipc.Status, error) {
 	for {
 		typ, body, err := c.Recv()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return ipc.Status{}, fmt.Errorf("no answer within %s", launchTimeout)
+			return ipc.Status{}, fmt.Errorf("no answer within %s", limit)
 		}
 		if err != nil {
 			return ipc.Status{}, fmt.Errorf("no answer: %w", err)

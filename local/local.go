@@ -59,15 +59,16 @@ type Machine struct {
 	boot string
 	pool *pool
 	keys keyLocks
+	work sync.WaitGroup // goroutines of ours
 
 	mu      sync.Mutex // guards what follows
 	links   map[target.Handle]*link
 	cleared map[target.Handle]bool // gone, and surely nothing of it is left
 	closed  bool
 
-	// step is called at each step of a launch; an error ends the launch there, as a crash would.
-	// Only tests set it.
-	step func(step string) error
+	// Only tests set what follows.
+	launchTimeout time.Duration
+	step          func(step string) error // called at each step of a launch; an error ends it there, as a crash would
 }
 
 var (
@@ -108,8 +109,11 @@ func New(o Options) (*Machine, error) {
 		links:   map[target.Handle]*link{},
 		cleared: map[target.Handle]bool{},
 		step:    func(string) error { return nil },
+
+		launchTimeout: launchTimeout,
 	}
 	m.pool = newPool(o)
+	m.work.Go(func() { m.sweep(time.Now()) })
 	return m, nil
 }
 
@@ -128,6 +132,7 @@ func (m *Machine) Close() error {
 		_ = l.conn.Close()
 	}
 	m.pool.close()
+	m.work.Wait()
 	return nil
 }
 

@@ -177,6 +177,7 @@ func (m *Machine) gone(ctx context.Context, dir string, h target.Handle, holding
 	if err != nil {
 		return target.Observation{}, err // not gone while it runs
 	}
+	m.removeSocket(holding.Socket)
 	if n > 0 {
 		m.log.Warn("killed what an attempt left", keyAttempt, h.Key.String(), "processes", n)
 	}
