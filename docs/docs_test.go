@@ -10,7 +10,7 @@ func TestTheMainGuideIsTheOneWithoutATopic(t *testing.T) {
 	if err != nil || !strings.HasPrefix(main, "# pasar for agents\n") {
 		t.Errorf("guide starts with %.40q, %v", main, err)
 	}
-	if topics := Topics(); topics[0].Name != Main || len(topics) < 4 {
+	if topics := Topics(); topics[0].Name != Main || len(topics) < 3 {
 		t.Errorf("topics: %+v", topics)
 	}
 }
@@ -26,7 +26,7 @@ func TestEveryTopicHasATitleAndAText(t *testing.T) {
 
 func TestAnUnknownTopicNamesThoseThereAre(t *testing.T) {
 	for _, topic := range []string{"nope", "../docs", "agents.md"} {
-		if _, err := Guide(topic); err == nil || !strings.Contains(err.Error(), "there are agents, api, helper, jobs") {
+		if _, err := Guide(topic); err == nil || !strings.Contains(err.Error(), "there are agents, api, jobs") {
 			t.Errorf("%s: %v", topic, err)
 		}
 	}
