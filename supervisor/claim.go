@@ -60,19 +60,29 @@ func takeClaim(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// writeHolding makes the claim say who we are. From here on a fork may have happened. A claim that
-// was moved away before this point isn't ours any more.
-func writeHolding(f *os.File, dir string, spec *pasar.AttemptSpec, socket string) error {
+// A self is what proves that a process is this one.
+type self struct {
+	boot  string
+	start uint64
+}
+
+func identify() (self, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return fmt.Errorf("read boot id: %w", err)
+		return self{}, fmt.Errorf("read boot id: %w", err)
 	}
 	me, err := readStat(os.Getpid())
 	if err != nil {
-		return fmt.Errorf("read own start time: %w", err)
+		return self{}, fmt.Errorf("read own start time: %w", err)
 	}
+	return self{string(trimNewline(boot)), me.start}, nil
+}
+
+// writeHolding makes the claim say who we are. From here on a fork may have happened. A claim that
+// was moved away before this point isn't ours any more.
+func writeHolding(f *os.File, dir string, spec *pasar.AttemptSpec, me self, socket string) error {
 	b, err := json.Marshal(pasar.Holding{
-		Key: spec.Key, Nonce: spec.Nonce, Boot: string(trimNewline(boot)),
+		Key: spec.Key, Nonce: spec.Nonce, Boot: me.boot,
 		Pid: os.Getpid(), StartTime: me.start, Socket: socket,
 		MinProto: ipc.MinAttachVersion, MaxProto: ipc.MaxAttachVersion,
 	})

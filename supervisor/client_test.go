@@ -12,13 +12,14 @@ import (
 
 // A client is someone attached.
 type client struct {
-	t       *testing.T
+	t       testing.TB
 	conn    *ipc.AttachConn
 	welcome ipc.Welcome
 	off     int64
 	holders []ipc.HolderNote
 	sizes   []ipc.Size
 	skipped int64
+	notes   []string
 }
 
 func (r *rig) attach(h ipc.Hello) *client {
@@ -78,6 +79,10 @@ func (c *client) next(out io.Writer) (exit *ipc.ExitFrame) {
 		var s ipc.Size
 		decode(&s)
 		c.sizes = append(c.sizes, s)
+	case ipc.AttachNote:
+		var n ipc.Note
+		decode(&n)
+		c.notes = append(c.notes, n.Text)
 	case ipc.AttachExit:
 		exit = new(ipc.ExitFrame)
 		decode(exit)

@@ -48,7 +48,7 @@ func newEnding(a *attempt, reap *reaper, pumped <-chan struct{}) *ending {
 	if err != nil {
 		main = stat{pid: a.pid, session: a.pid}
 	}
-	return &ending{a: a, reap: reap, pumped: pumped, family: newFamily(main, a.spec.Nonce),
+	return &ending{a: a, reap: reap, pumped: pumped, family: newFamily(main, a.startUp, a.spec.Nonce),
 		left: make(map[identity]bool), killGap: killFirst}
 }
 

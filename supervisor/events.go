@@ -39,8 +39,7 @@ type events struct {
 	bad    int
 
 	reader eventReader
-	notify *os.File // inotify
-	done   chan struct{}
+	notify *notifier
 }
 
 type numbered struct {
@@ -63,40 +62,14 @@ func watchEvents(log *slog.Logger, path string, changed *bell) (*events, error) 
 		return nil, fmt.Errorf("open events: %w", err)
 	}
 	e := &events{log: log, path: path, changed: changed, latest: make(map[pasar.EventKind]numbered),
-		rates: make(map[pasar.EventKind]*rate), reader: eventReader{file: f}, done: make(chan struct{})}
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err == nil {
-		if _, err = unix.InotifyAddWatch(fd, path, unix.IN_MODIFY|unix.IN_CLOSE_WRITE); err != nil {
-			_ = unix.Close(fd)
-		}
+		rates: make(map[pasar.EventKind]*rate), reader: eventReader{file: f}, notify: newNotifier(log)}
+	if err := e.notify.add(path, unix.IN_MODIFY|unix.IN_CLOSE_WRITE, e.take); err != nil {
+		log.Warn("events are read only at the end", "error", err)
 	}
-	if err != nil {
-		// The machine is short of watches. What the job reports is then read when it ends.
-		log.Warn("events are read only at the end", "error", fmt.Errorf("watch events: %w", err))
-		close(e.done)
-		return e, nil
-	}
-	e.notify = os.NewFile(uintptr(fd), "inotify")
-	go e.follow()
 	return e, nil
 }
 
-// follow reads the file whenever it was written to, until notify is closed.
-func (e *events) follow() {
-	defer close(e.done)
-	buf := make([]byte, 4<<10)
-	for {
-		if _, err := e.notify.Read(buf); err != nil {
-			if !errors.Is(err, os.ErrClosed) {
-				e.log.Error("watch events", "error", err)
-			}
-			return
-		}
-		e.take()
-	}
-}
-
-// take reads what is new. Only follow calls it, and finish once follow has ended.
+// take reads what is new. Only the notifier calls it, and finish once that has ended.
 func (e *events) take() {
 	if err := e.reader.lines(e.line); err != nil {
 		e.log.Error("read events", "error", err)
@@ -200,10 +173,7 @@ func (e *events) since(n int) []numbered {
 // finish reads the last events, which a job may have written just before it ended, and returns the
 // last checkpoint and the number of bad lines.
 func (e *events) finish() (checkpoint *pasar.Event, bad int) {
-	if e.notify != nil {
-		_ = e.notify.Close()
-	}
-	<-e.done
+	e.notify.close()
 	e.take()
 	e.reader.rest(e.line)
 	_ = e.reader.file.Close()

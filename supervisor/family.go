@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,14 +17,15 @@ import (
 // the job: they outlive it.
 type family struct {
 	self  int
-	sid   int    // the session of the main process; the supervisor leads it, or the main process does
-	main  stat   // the main process
-	nonce []byte // PASAR_NONCE=…
+	sid   int           // the session of the main process; the supervisor leads it, or the main process does
+	main  stat          // the main process
+	born  time.Duration // when it was started, by the boot-time clock
+	nonce []byte        // PASAR_NONCE=…
 	exe   os.FileInfo
 }
 
-func newFamily(main stat, nonce string) *family {
-	f := &family{self: os.Getpid(), sid: main.session, main: main, nonce: []byte("PASAR_NONCE=" + nonce)}
+func newFamily(main stat, born time.Duration, nonce string) *family {
+	f := &family{self: os.Getpid(), sid: main.session, main: main, born: born, nonce: []byte("PASAR_NONCE=" + nonce)}
 	f.exe, _ = os.Stat("/proc/self/exe")
 	return f
 }
@@ -42,24 +44,34 @@ func anyChild() bool {
 	return err != unix.ECHILD
 }
 
-// youngerStrays is a fast answer to whether a stray can exist at all: none can if no process was
-// made since the main one.
-func (f *family) youngerStrays() bool {
-	b, err := os.ReadFile("/proc/loadavg") // its fifth field is the pid made last
+// youngFor is how long after its start a job's processes are surely the ones with higher pids than
+// its main one: pids go round only after some tens of thousands.
+const youngFor = 2 * time.Second
+
+// newestPid is the pid made last on this machine; 0 if it can't be told.
+func newestPid() int {
+	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return true
+		return 0
 	}
 	fields := bytes.Fields(b)
-	return len(fields) < 5 || string(fields[4]) != strconv.Itoa(f.main.pid)
+	if len(fields) < 5 {
+		return 0
+	}
+	pid, _ := strconv.Atoi(string(fields[4]))
+	return pid
 }
 
 // members lists the living processes of the job.
 func (f *family) members() []member {
-	descend := anyChild()
-	if !descend && !f.youngerStrays() {
-		return nil
+	above := 0 // pids up to here needn't be looked at
+	if newest := newestPid(); newest >= f.main.pid && bootTime()-f.born < youngFor {
+		if newest == f.main.pid && !anyChild() {
+			return nil // nothing was started after the main process
+		}
+		above = f.main.pid - 1
 	}
-	all := listProcesses()
+	all := listProcesses(above)
 	kids := make(map[int][]int, len(all))
 	for pid, s := range all {
 		kids[s.ppid] = append(kids[s.ppid], pid)
@@ -125,8 +137,8 @@ func (f *family) carriesNonce(pid int) bool {
 	return false
 }
 
-// listProcesses reads the stat of every process there is.
-func listProcesses() map[int]stat {
+// listProcesses reads the stat of every process with a pid above a bound.
+func listProcesses(above int) map[int]stat {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -136,7 +148,7 @@ func listProcesses() map[int]stat {
 	all := make(map[int]stat, len(names))
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil {
+		if err != nil || pid <= above {
 			continue
 		}
 		if s, err := readStat(pid); err == nil {

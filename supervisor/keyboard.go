@@ -31,6 +31,7 @@ type keyboard struct {
 	room bell          // rung when input shrank, or the holder changed
 	some chan struct{} // there is input
 	quit chan struct{}
+	term *terminal     // nil before start
 	gone chan struct{} // the writing goroutine has ended; nil before start
 }
 
@@ -47,7 +48,7 @@ func newKeyboard(a *attempt) *keyboard {
 func (k *keyboard) start(t *terminal) {
 	gone := make(chan struct{})
 	k.mu.Lock()
-	k.gone = gone
+	k.gone, k.term = gone, t
 	k.mu.Unlock()
 	go func() {
 		defer close(gone)
@@ -82,14 +83,14 @@ func (k *keyboard) start(t *terminal) {
 func (k *keyboard) close() {
 	k.shutdown()
 	k.mu.Lock()
-	gone, t := k.gone, k.resize
+	gone, t, term := k.gone, k.resize, k.term
 	k.mu.Unlock()
 	if t != nil {
 		t.Stop()
 	}
 	if gone != nil {
 		close(k.quit)
-		_ = k.a.pty.master.SetWriteDeadline(time.Now())
+		_ = term.master.SetWriteDeadline(time.Now())
 		<-gone
 	}
 }
@@ -185,15 +186,22 @@ func (k *keyboard) want(s ipc.Size) {
 	k.resize = time.AfterFunc(sizeQuiet, func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if k.shut || s == k.size || k.gone == nil {
+		if k.shut || s == k.size || k.term == nil {
 			return
 		}
 		k.size = s
-		if err := k.a.pty.resize(s.Cols, s.Rows); err != nil {
+		if err := k.term.resize(s.Cols, s.Rows); err != nil {
 			k.a.log.Warn("resize", "error", err)
 		}
 		k.a.changed.ring()
 	})
+}
+
+// editsLines reports whether the kernel collects what is typed into lines, for the job to read.
+func (k *keyboard) editsLines() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.term != nil && !k.shut && k.term.editsLines()
 }
 
 // state is who holds the keyboard and the terminal's size.

@@ -31,9 +31,6 @@ func (o *output) write() {
 				}
 				break
 			}
-			if backlog < batchSize && !closed {
-				o.pause(gather)
-			}
 			var err error
 			if buf, err = o.writeBatch(buf); err == nil {
 				continue
@@ -42,28 +39,18 @@ func (o *output) write() {
 				o.giveUp()
 				return
 			}
-			o.pause(retryEvery)
+			o.rest(retryEvery)
 		}
 	}
 }
 
-// pause waits, but not once a batch is full or the stream has closed. The PTY never waits for a
-// degraded log, so that then it is only the close that cuts the pause short.
-func (o *output) pause(d time.Duration) {
+// rest waits before the log is tried again, but not once the stream has closed.
+func (o *output) rest(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			return
-		case <-o.full:
-			o.mu.Lock()
-			go_on := o.closed || !o.bad
-			o.mu.Unlock()
-			if go_on {
-				return
-			}
-		}
+	select {
+	case <-t.C:
+	case <-o.ended:
 	}
 }
 

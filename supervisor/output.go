@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // Sizes and times of the way from the PTY to the log.
 const (
 	batchSize   = 64 << 10             // bytes of one read and one write
-	gather      = 2 * time.Millisecond // how long a small batch waits for more
+	gather      = 2 * time.Millisecond // how long a stream is gathered for one batch
 	backlogMax  = 512 << 10            // unwritten bytes at which the PTY waits for the disk
 	stallAfter  = 5 * time.Second      // a write under way for so long no longer holds up the PTY
 	retryEvery  = time.Second          // tries to write again while the log is degraded
@@ -36,7 +37,7 @@ type output struct {
 	grown  bell // rung when something came, or the stream closed
 	stored bell // rung when the log got further, or became bad
 	kick   chan struct{}
-	full   chan struct{}
+	ended  chan struct{} // closed with the stream
 
 	file    *os.File
 	written chan struct{} // closed when the writer has ended
@@ -46,19 +47,26 @@ type output struct {
 type gap struct{ from, to int64 }
 
 func newOutput(log *slog.Logger, file *os.File) *output {
-	o := &output{log: log, file: file, kick: make(chan struct{}, 1), full: make(chan struct{}, 1),
+	o := &output{log: log, file: file, kick: make(chan struct{}, 1), ended: make(chan struct{}),
 		written: make(chan struct{})}
 	go o.write()
 	return o
 }
 
 // pump copies the master to the ring until it ends, which for a PTY is EIO once every slave is
-// closed and all is read, or until cut makes its reads fail.
-func (o *output) pump(master io.Reader) {
+// closed and all is read, or until a deadline makes its reads fail. What comes after a pause is
+// passed on at once; a stream is gathered, since a wake-up for each line a job writes would cost more
+// than all the rest.
+func (o *output) pump(master *os.File) {
 	defer o.close()
+	raw, err := master.SyscallConn()
+	if err != nil {
+		o.log.Error("read pty", "error", err)
+		return
+	}
 	buf := make([]byte, batchSize)
-	for {
-		n, err := master.Read(buf)
+	for last := time.Now(); ; {
+		n, err := drain(raw, buf)
 		if n > 0 {
 			o.add(buf[:n])
 		}
@@ -69,19 +77,49 @@ func (o *output) pump(master io.Reader) {
 			return
 		}
 		o.waitForDisk()
+		now := time.Now()
+		if busy := now.Sub(last) < 2*gather; busy && n < len(buf) {
+			time.Sleep(gather)
+			now = now.Add(gather)
+		}
+		last = now
 	}
+}
+
+// drain waits until something can be read and then reads all that can, up to len(p).
+func drain(raw syscall.RawConn, p []byte) (n int, err error) {
+	werr := raw.Read(func(fd uintptr) bool {
+		for n < len(p) {
+			var m int
+			m, err = syscall.Read(int(fd), p[n:])
+			switch {
+			case err == syscall.EINTR:
+				continue
+			case err == syscall.EAGAIN:
+				err = nil
+				return n > 0
+			case err != nil:
+				return true
+			case m == 0:
+				err = io.EOF
+				return true
+			}
+			n += m
+		}
+		return true
+	})
+	if err == nil {
+		err = werr
+	}
+	return n, err
 }
 
 // add appends bytes and wakes readers and the writer.
 func (o *output) add(p []byte) {
 	o.mu.Lock()
 	o.ring.append(p)
-	backlog := o.ring.end - o.done
 	o.mu.Unlock()
 	nudge(o.kick)
-	if backlog >= batchSize {
-		nudge(o.full)
-	}
 	o.grown.ring()
 }
 
@@ -89,8 +127,8 @@ func (o *output) close() {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
+	close(o.ended)
 	nudge(o.kick)
-	nudge(o.full)
 	o.grown.ring()
 }
 

@@ -31,6 +31,9 @@ type peer struct {
 	buf  []byte       // of the writing goroutine
 	size ipc.Size     // guarded by the keyboard
 	who  string
+
+	noteMu sync.Mutex // guards notes
+	notes  []string   // to be sent by the writing goroutine
 }
 
 func newPeer(s *server, c net.Conn, in *ipc.AttachConn) *peer {

@@ -110,6 +110,21 @@ func (t *terminal) resize(cols, rows int) error {
 	return nil
 }
 
+// editsLines reports whether the kernel collects what is typed into lines.
+func (t *terminal) editsLines() bool {
+	raw, err := t.master.SyscallConn()
+	if err != nil {
+		return false
+	}
+	edits := false
+	_ = raw.Control(func(fd uintptr) {
+		if modes, err := unix.IoctlGetTermios(int(fd), unix.TCGETS); err == nil {
+			edits = modes.Lflag&unix.ICANON != 0
+		}
+	})
+	return edits
+}
+
 func clampSize(cols, rows int) (int, int) {
 	return min(max(cols, minCols), maxCols), min(max(rows, minRows), maxRows)
 }

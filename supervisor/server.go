@@ -6,10 +6,13 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"pasar/ipc"
 )
@@ -46,6 +49,11 @@ func (s *server) bind() error {
 		return err
 	}
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		_ = os.Remove(s.path)
+		return l.Close()
+	}
 	old := s.listener
 	s.listener = l
 	s.mu.Unlock()
@@ -54,6 +62,25 @@ func (s *server) bind() error {
 	}
 	go s.accept(l)
 	return nil
+}
+
+// guardSocket binds again whenever the socket's name goes away, as long as n runs.
+func (s *server) guardSocket(n *notifier) {
+	const gone = unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF // unlinking changes the link count
+	err := n.add(s.path, gone, func() {
+		if _, err := os.Lstat(s.path); !errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		_ = os.MkdirAll(filepath.Dir(s.path), 0o700)
+		if err := s.bind(); err != nil {
+			s.log.Error("bind socket again", "error", err)
+			return
+		}
+		s.guardSocket(n)
+	})
+	if err != nil {
+		s.log.Warn("a removed socket comes back only on SIGUSR1", "error", err)
+	}
 }
 
 func (s *server) accept(l *net.UnixListener) {

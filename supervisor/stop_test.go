@@ -278,3 +278,13 @@ func TestCtrlZDoesNotStopAJobAndCtrlCInterruptsIt(t *testing.T) {
 		t.Errorf("%+v", rec)
 	}
 }
+
+func TestADaemonThatTheJobStartedOutlivesIt(t *testing.T) {
+	r := script(t, `cp $(command -v sleep) ${P%pids}pasard; setsid ${P%pids}pasard 1000 </dev/null >/dev/null 2>&1 & echo $! > $P; sleep 0.1; exit 0`)
+	rec := r.end()
+	pid := r.pids(1)[0]
+	if !alive(pid) || rec.Leftovers != 0 {
+		t.Errorf("it is gone, or counted: %+v", rec)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}

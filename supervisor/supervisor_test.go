@@ -47,7 +47,7 @@ const patience = 20 * time.Second
 
 // A rig is a supervisor and the control connection to it.
 type rig struct {
-	t       *testing.T
+	t       testing.TB
 	cmd     *exec.Cmd
 	run     string // where sockets are
 	dir     string // the attempt's
@@ -59,7 +59,7 @@ type rig struct {
 }
 
 // warm starts a supervisor that has no attempt yet.
-func warm(t *testing.T) *rig {
+func warm(t testing.TB) *rig {
 	t.Helper()
 	tmp, err := os.MkdirTemp("", "sup")
 	if err != nil {
@@ -126,12 +126,12 @@ func (r *rig) launch() {
 }
 
 // start runs a command and returns once it runs.
-func start(t *testing.T, argv ...string) *rig {
+func start(t testing.TB, argv ...string) *rig {
 	t.Helper()
 	return startWith(t, nil, argv...)
 }
 
-func startWith(t *testing.T, change func(*pasar.AttemptSpec), argv ...string) *rig {
+func startWith(t testing.TB, change func(*pasar.AttemptSpec), argv ...string) *rig {
 	t.Helper()
 	r := warm(t)
 	r.spec.Argv = pasar.Args(argv)
@@ -257,7 +257,7 @@ func (r *rig) holding() pasar.Holding {
 }
 
 // eventually waits for a condition of another process.
-func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -19,11 +20,9 @@ import (
 	"pasar/ipc"
 )
 
-// Times of a supervisor whose attempt has ended.
-const (
-	lingerLimit = 60 * time.Second      // for the daemon to journal the end, and for late readers
-	claimSync   = 50 * time.Millisecond // a job shorter than this never needs its claim on disk
-)
+// lingerLimit is how long a supervisor whose attempt has ended waits for the daemon to journal the
+// end, and for late readers.
+const lingerLimit = 60 * time.Second
 
 // A Warm supervisor waits for an attempt, and is then that attempt's supervisor to its end.
 type Warm struct {
@@ -39,6 +38,10 @@ func (w *Warm) Serve() error {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:])
 	path := filepath.Join(w.Run, hex.EncodeToString(nonce[:])+".sock")
+	me, err := identify()
+	if err != nil {
+		return err
+	}
 	srv, err := listen(w.Log, path)
 	if err != nil {
 		return err
@@ -64,7 +67,7 @@ func (w *Warm) Serve() error {
 		if err := ipc.DecodeBody(body, &l); err != nil {
 			return w.refuse(control, ipc.AttemptFailed, err)
 		}
-		a, claim, err := w.prepare(l.Dir, srv)
+		a, claim, err := w.prepare(l.Dir, srv, me)
 		if errors.Is(err, errTaken) {
 			if err := w.refuse(control, ipc.AttemptTaken, err); err != nil {
 				return nil
@@ -76,10 +79,9 @@ func (w *Warm) Serve() error {
 			return err
 		}
 		srv.adopt(w.Control, control)
-		late := time.AfterFunc(claimSync, func() { w.syncClaim(claim, l.Dir) })
 		a.run()
-		late.Stop()
 		srv.linger()
+		runtime.KeepAlive(claim) // locked to the end
 		return nil
 	}
 }
@@ -90,7 +92,7 @@ func (w *Warm) refuse(c *ipc.AttachConn, state ipc.AttemptState, why error) erro
 }
 
 // prepare does all that comes before the fork. When it succeeds the claim names us.
-func (w *Warm) prepare(dir string, srv *server) (*attempt, *os.File, error) {
+func (w *Warm) prepare(dir string, srv *server, me self) (*attempt, *os.File, error) {
 	spec, err := readSpec(dir)
 	if err != nil {
 		return nil, nil, err
@@ -113,8 +115,9 @@ func (w *Warm) prepare(dir string, srv *server) (*attempt, *os.File, error) {
 	if err != nil {
 		return fail(err)
 	}
+	srv.guardSocket(a.events.notify)
 	srv.hold(a)
-	if err := writeHolding(claim, dir, &spec, srv.path); err != nil {
+	if err := writeHolding(claim, dir, &spec, me, srv.path); err != nil {
 		return fail(err)
 	}
 	a.history.add(a.status(ipc.AttemptClaimed))
@@ -132,18 +135,6 @@ func (w *Warm) moveLog(dir string) error {
 	}
 	defer f.Close()
 	return w.LogFile(f)
-}
-
-// syncClaim makes the claim survive a power cut, so that nobody takes the attempt for one that was
-// never launched. It isn't on the way of the launch: what a job did in its first moments isn't on
-// disk either.
-func (w *Warm) syncClaim(claim *os.File, dir string) {
-	if err := claim.Sync(); err != nil {
-		w.Log.Warn("sync claim", "error", err)
-	}
-	if err := syncDir(dir); err != nil {
-		w.Log.Warn("sync claim", "error", err)
-	}
 }
 
 // StderrLog moves descriptor 2 onto a file, for Warm.LogFile.

@@ -51,6 +51,11 @@ func (p *peer) attach(a *attempt, h ipc.Hello) {
 			}
 			holder, now = h2, s2
 		}
+		for _, text := range p.takeNotes() {
+			if err := p.send(ipc.AttachNote, &ipc.Note{Text: text}); err != nil {
+				return
+			}
+		}
 		n, to := a.output.read(buf, off)
 		var err error
 		switch {
@@ -129,8 +134,31 @@ func peerName(c net.Conn) string {
 	return name
 }
 
+// lineMax is how many bytes the kernel takes of one line while it edits lines for the job (n_tty's
+// buffer, less one); what is beyond is lost.
+const lineMax = 4095
+
+// note has the writing goroutine tell the person something; a few lines at most wait.
+func (p *peer) note(a *attempt, text string) {
+	p.noteMu.Lock()
+	if len(p.notes) < 4 {
+		p.notes = append(p.notes, text)
+	}
+	p.noteMu.Unlock()
+	a.changed.ring()
+}
+
+func (p *peer) takeNotes() []string {
+	p.noteMu.Lock()
+	defer p.noteMu.Unlock()
+	notes := p.notes
+	p.notes = nil
+	return notes
+}
+
 // readClient takes what a client sends.
 func (p *peer) readClient(a *attempt, mode ipc.AttachMode) {
+	line := 0 // bytes typed since the last end of a line
 	for {
 		typ, body, err := p.in.Recv()
 		if err != nil || typ == ipc.AttachDetach {
@@ -145,6 +173,10 @@ func (p *peer) readClient(a *attempt, mode ipc.AttachMode) {
 			if ipc.DecodeBody(body, &in) != nil {
 				return
 			}
+			var long bool
+			if line, long = measure(line, in.Data); long && a.keys.editsLines() {
+				p.note(a, fmt.Sprintf("the job reads whole lines, of which the terminal keeps %d bytes: the rest of this one is lost", lineMax))
+			}
 			a.keys.typed(p, in.Data, p.gone)
 		case ipc.AttachResize:
 			var s ipc.Size
@@ -158,6 +190,21 @@ func (p *peer) readClient(a *attempt, mode ipc.AttachMode) {
 			a.keys.release(p)
 		}
 	}
+}
+
+// measure returns the length of the line under way after data was typed, and whether a line grew too
+// long in it.
+func measure(line int, data []byte) (now int, long bool) {
+	for _, c := range data {
+		switch c {
+		case '\r', '\n', 3, 4: // end of line, interrupt, end of file
+			line = 0
+		default:
+			line++
+			long = long || line == lineMax+1
+		}
+	}
+	return line, long
 }
 
 // from is the offset that HELLO asked for: n from there on, -1 only what is new, -n-1 the last n bytes.
