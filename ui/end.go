@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"pasar"
@@ -9,10 +10,10 @@ import (
 // End is how a job ended, in one line: "#42 train failed after 5s: exit code 7".
 func End(v *pasar.JobView, s Style) string {
 	line := Name(v) + " " + s.State(v.State, string(v.State))
-	if v.RunTime != nil && v.State != pasar.Cancelled {
+	if v.RunTime != nil && v.State.Finished() && v.State != pasar.Cancelled {
 		line += " after " + v.RunTime.String()
 	}
-	if e := ended(v); e != "" && v.State != pasar.Completed && !strings.EqualFold(e, string(v.State)) {
+	if e := ended(v); e != "" && v.State.Finished() && v.State != pasar.Completed && !strings.EqualFold(e, string(v.State)) {
 		line += ": " + e
 	}
 	return line
@@ -24,21 +25,40 @@ func Why(v *pasar.JobView, lines int) []string {
 	if v.State != pasar.Failed {
 		return nil
 	}
-	var out []string
-	if v.Verdict != nil {
-		for _, l := range v.Verdict.Evidence {
-			out = append(out, evidence(l))
-		}
-	}
-	if a := lastAttempt(v); a != nil && len(a.Tail) > 0 && lines > 0 {
+	last := tail(v, lines)
+	out := roots(v.Verdict, last)
+	if len(last) > 0 {
 		out = append(out, "last output:")
-		for _, l := range a.Tail[max(0, len(a.Tail)-lines):] {
+		for _, l := range last {
 			out = append(out, "  "+pasar.Clean(l))
 		}
 	}
 	if v.Verdict != nil && v.Verdict.Hint != "" {
 		for h := range strings.SplitSeq(v.Verdict.Hint, "\n") {
 			out = append(out, "hint: "+pasar.Clean(h))
+		}
+	}
+	return out
+}
+
+// tail is the last lines of a job's output.
+func tail(v *pasar.JobView, lines int) []string {
+	a := lastAttempt(v)
+	if a == nil {
+		return nil
+	}
+	return a.Tail[max(0, len(a.Tail)-lines):]
+}
+
+// roots are the lines that a verdict rests on, but for those that the last output shows anyway.
+func roots(v *pasar.Verdict, shown []string) []string {
+	if v == nil {
+		return nil
+	}
+	var out []string
+	for _, l := range v.Evidence {
+		if !slices.Contains(shown, l.Text) {
+			out = append(out, evidence(l))
 		}
 	}
 	return out

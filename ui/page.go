@@ -37,7 +37,7 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 		p.line(about)
 	}
 	if v.Verdict != nil {
-		p.verdict(v.Verdict, v.State)
+		p.verdict(v.Verdict, v.State, tail(v, pageLines))
 	}
 	p.line("")
 	p.asked(v, now)
@@ -45,21 +45,18 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 	for i := range v.Attempts {
 		p.attempt(&v.Attempts[i], now)
 	}
-	if a := lastAttempt(v); a != nil && len(a.Tail) > 0 {
-		p.line("")
-		p.line(s.Dim("last output"))
-		const lines = 10
-		for _, l := range a.Tail[max(0, len(a.Tail)-lines):] {
-			p.line("  " + pasar.Clean(l))
-		}
-	}
+	p.output(tail(v, pageLines))
 	return p.b.String()
 }
 
-// verdict says what an end rests on and what to do; the summary stands above already.
-func (p *page) verdict(v *pasar.Verdict, st pasar.State) {
-	for _, l := range v.Evidence {
-		p.line("  " + evidence(l))
+// pageLines is how many lines of output a page ends with.
+const pageLines = 10
+
+// verdict says what an end rests on, but for the output shown below, and what to do; the summary stands
+// above already.
+func (p *page) verdict(v *pasar.Verdict, st pasar.State, shown []string) {
+	for _, l := range roots(v, shown) {
+		p.line("  " + l)
 	}
 	if v.Hint != "" {
 		for h := range strings.SplitSeq(v.Hint, "\n") {
@@ -68,6 +65,16 @@ func (p *page) verdict(v *pasar.Verdict, st pasar.State) {
 	}
 	if st == pasar.Failed && v.Confidence != "" && v.Confidence != pasar.Certain {
 		p.line(p.s.Dim("(" + string(v.Confidence) + ")"))
+	}
+}
+
+func (p *page) output(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	p.line(p.s.Dim("last output"))
+	for _, l := range lines {
+		p.line("  " + pasar.Clean(l))
 	}
 }
 

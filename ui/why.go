@@ -27,22 +27,17 @@ func WhyPage(v *pasar.JobView, now time.Time, s Style) string {
 
 func (p *page) died(v *pasar.JobView) {
 	p.line(End(v, p.s))
+	var last []string
+	if v.State == pasar.Failed {
+		last = tail(v, pageLines)
+	}
 	if d := v.Verdict; d != nil {
 		if v.State == pasar.Failed {
 			p.line(fmt.Sprintf("reason: %s (%s); to blame: %s", d.Reason, d.Confidence, d.Blame))
 		}
-		p.verdict(d, pasar.Completed) // the confidence stands above
+		p.verdict(d, pasar.Completed, last) // the confidence stands above
 	}
-	if a := lastAttempt(v); a != nil && v.State == pasar.Failed && len(a.Tail) > 0 {
-		p.line("last output:")
-		const lines = 10
-		for _, l := range a.Tail[max(0, len(a.Tail)-lines):] {
-			p.line("  " + pasar.Clean(l))
-		}
-	}
-	if v.State == pasar.Failed && v.Verdict != nil && v.Verdict.Retryable {
-		p.line("hint: the same command may well work now: `pasar restart " + v.ID.String() + "`")
-	}
+	p.output(last)
 }
 
 func (p *page) waits(v *pasar.JobView, now time.Time) {

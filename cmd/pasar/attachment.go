@@ -72,8 +72,11 @@ func (a *attachment) run(ctx context.Context, typing bool) error {
 	err := a.loop(ctx)
 	a.restore()
 	switch {
-	case errors.Is(err, errLeft):
+	case errors.Is(err, errLeft), errors.Is(err, errInterrupted):
 		a.note(fmt.Sprintf("left; job #%d goes on", a.at.job))
+		if err != errLeft {
+			return exit(exitInterrupted)
+		}
 		return nil
 	case err != nil:
 		return err
@@ -150,12 +153,9 @@ func (a *attachment) loop(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			if a.keep == nil {
-				return context.Cause(ctx)
-			}
-			return errLeft
+			return context.Cause(ctx)
 		case <-quit:
-			return errLeft
+			return errInterrupted
 		case <-resized:
 			if a.typing {
 				cols, rows := a.size()

@@ -450,6 +450,8 @@ func TestADaemonThatWontStartIsQuoted(t *testing.T) {
 }
 
 func TestNoDaemonIsStartedFromInsideItsOwnJob(t *testing.T) {
+	defer func(d time.Duration) { reconnectFor = d }(reconnectFor)
+	reconnectFor = 10 * time.Millisecond
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/pasard", []byte("#!/bin/sh\ntouch "+dir+"/started\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // reconnectFor is how long a client looks for a daemon that went away, or doesn't start.
-const reconnectFor = 5 * time.Second
+var reconnectFor = 5 * time.Second // a variable for tests of what happens when it has passed
 
 // ask has f speak to the daemon, which is started if need be. When the connection is lost f is called
 // again on a new one: what it asks for must be harmless to repeat, and every change carries the

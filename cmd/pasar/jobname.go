@@ -14,11 +14,17 @@ import (
 var launchers = []string{"python", "bash", "sh", "dash", "zsh", "fish", "perl", "ruby", "node", "Rscript", "julia", "torchrun", "accelerate",
 	"deepspeed", "mpirun", "srun", "env", "nice", "time", "timeout", "stdbuf", "uv", "poetry", "conda", "pipenv", "micromamba", "ipython"}
 
+// syntax begins shell lines that no program is the first word of.
+var syntax = []string{"for", "while", "until", "if", "case", "cd", "set", "export", "trap", "exec", "eval", "read", "[", "[[", "!", "{", "("}
+
 // nameOf names a job for its command: the script of `python train.py`, the module of `python -m pkg.train`,
 // the first command of a shell line, else the program.
 func nameOf(argv []string) string {
 	if len(argv) == 3 && argv[0] == shell && argv[1] == "-c" {
 		argv = strings.Fields(argv[2])
+		if len(argv) > 0 && slices.Contains(syntax, argv[0]) {
+			return "sh"
+		}
 	}
 	for len(argv) > 1 && isAssignment(argv[0]) {
 		argv = argv[1:]

@@ -45,7 +45,7 @@ func Run(ctx context.Context, args, env []string, stdin *os.File, stdout, stderr
 	if a.client != nil {
 		_ = a.client.Close()
 	}
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
 	status := a.finish(err)

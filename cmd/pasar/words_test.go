@@ -26,6 +26,7 @@ func TestAJobIsNamedForItsProgramOrScript(t *testing.T) {
 		"/bin/sh -c python|train.py|--x":     "train",
 		"/bin/sh -c make|data|&&|make":       "make",
 		"/bin/sh -c X=1|./go.sh":             "go",
+		"/bin/sh -c for|i|in|1;|do|x;|done":  "sh",
 		"/bin/sh -c |":                       "",
 		"sh":                                 "sh",
 		"\x1b[31mred":                        `\x1b[31mred`,

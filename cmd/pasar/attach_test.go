@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// A home is surroundings with a real daemon, which ends with the test.
+type home struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pasar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &home{t: t, dir: dir, env: []string{"HOME=" + dir, "USER=ada", "LANG=C.UTF-8", "TERM=xterm", "PATH=" + bin + ":" + os.Getenv("PATH")}}
+	t.Cleanup(func() {
+		h.pasar("cancel", "--now", "1-20")
+		h.pasar("wait", "--timeout", "20s", "1-20")
+		h.pasar("shutdown")
+		_ = os.RemoveAll(dir)
+	})
+	return h
+}
+
+func (h *home) command(args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(bin, "pasar"), args...)
+	c.Env, c.Dir = h.env, h.dir
+	return c
+}
+
+func (h *home) pasar(args ...string) string {
+	out, _ := h.command(args...).CombinedOutput() // what it says is what tests look at
+	return string(out)
+}
+
+// A session is a client on a terminal.
+type session struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	tty  *os.File // the master
+	side *os.File // the slave, kept to look at its modes
+
+	mu   sync.Mutex // guards seen
+	seen bytes.Buffer
+	more chan struct{}
+}
+
+func (h *home) onTerminal(args ...string) *session {
+	h.t.Helper()
+	tty, side, err := pty.Open()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 33, Cols: 111}); err != nil {
+		h.t.Fatal(err)
+	}
+	s := &session{t: h.t, cmd: h.command(args...), tty: tty, side: side, more: make(chan struct{}, 1)}
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = side, side, side
+	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := tty.Read(b)
+			s.mu.Lock()
+			s.seen.Write(b[:n])
+			s.mu.Unlock()
+			select {
+			case s.more <- struct{}{}:
+			default:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	h.t.Cleanup(func() { _ = s.cmd.Process.Kill(); _ = tty.Close(); _ = side.Close() })
+	return s
+}
+
+// expect waits until the terminal has shown text.
+func (s *session) expect(text string) {
+	s.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		if strings.Contains(s.text(), text) {
+			return
+		}
+		select {
+		case <-s.more:
+		case <-deadline:
+			s.t.Fatalf("%q did not appear in %q", text, s.text())
+		}
+	}
+}
+
+func (s *session) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen.String()
+}
+
+func (s *session) typing(keys string) {
+	s.t.Helper()
+	if _, err := s.tty.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *session) modes() unix.Termios {
+	s.t.Helper()
+	m, err := unix.IoctlGetTermios(int(s.side.Fd()), unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return *m
+}
+
+// ended waits for the client and checks that the terminal is as it was.
+func (s *session) ended(before unix.Termios, code int) {
+	s.t.Helper()
+	_ = s.cmd.Wait()
+	if got := s.cmd.ProcessState.ExitCode(); got != code {
+		s.t.Errorf("exit %d, want %d; it showed %q", got, code, s.text())
+	}
+	if after := s.modes(); after != before {
+		s.t.Errorf("terminal modes are %+v\nbefore: %+v", after, before)
+	}
+}
+
+// talker is a job that speaks, listens, and waits for a gate.
+func (h *home) talker() {
+	h.t.Helper()
+	if err := unix.Mkfifo(filepath.Join(h.dir, "gate"), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	out := h.pasar("submit", "--gpus", "0", "--name", "talk", `printf '\033]0;title\007'; echo ready; while read x; do echo "got <$x>"; test "$x" = end && break; done; exit 6`)
+	if !strings.Contains(out, "submitted #1") {
+		h.t.Fatal(out)
+	}
+	h.pasar("wait", "--for", "started", "1")
+}
+
+func TestWatchingLeavesByQAndCanTakeTheKeyboard(t *testing.T) {
+	h := newHome(t)
+	h.talker()
+	s := h.onTerminal("attach")
+	before := s.modes()
+	s.expect("q leaves, i takes the keyboard")
+	s.expect("ready")
+	s.typing("x\r") // goes nowhere
+	s.typing("q")
+	s.ended(before, 0)
+	s.expect("left; job #1 goes on")
+	if strings.Contains(s.text(), "title") {
+		t.Errorf("the title came through: %q", s.text())
+	}
+
+	s = h.onTerminal("attach", "1")
+	before = s.modes()
+	s.expect("ready")
+	s.typing("i")
+	s.expect("Ctrl-] then d leaves")
+	s.typing("hello\r")
+	s.expect("got <hello>")
+	s.typing("\x1dd")
+	s.ended(before, 0)
+	s.expect("left; job #1 goes on")
+	if out := h.pasar("logs", "1"); strings.Contains(out, "<x>") {
+		t.Errorf("a watcher reached the job: %q", out)
+	}
+}
+
+func TestTypingReachesTheJobAndItsEndIsTold(t *testing.T) {
+	h := newHome(t)
+	h.talker()
+	s := h.onTerminal("attach", "-i", "1")
+	before := s.modes()
+	s.expect("ready")
+	s.typing("a\x1d") // a lone prefix is typed after a second
+	s.typing("\x1db\r")
+	s.expect("b>")
+	s.typing("end\r")
+	s.expect("got <end>")
+	s.ended(before, 0)
+	s.expect("#1 talk failed after")
+	s.expect("code 6")
+}
+
+func TestTheJobsTerminalHasTheTypistsSize(t *testing.T) {
+	h := newHome(t)
+	const job = `import os, signal, sys
+def size(*_): print("size %dx%d" % tuple(os.get_terminal_size()), flush=True)
+signal.signal(signal.SIGWINCH, size)
+print("ready", flush=True)
+sys.stdin.readline()`
+	h.pasar("submit", "--gpus", "0", "python3", "-c", job)
+	h.pasar("wait", "--for", "started", "1")
+	w := h.onTerminal("attach", "1") // a watcher's size is of no account
+	w.expect("ready")
+	s := h.onTerminal("attach", "-i", "1")
+	before := s.modes()
+	s.expect("size 111x33")
+	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 22, Cols: 99}); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("size 99x22")
+	s.typing("\r")
+	s.ended(before, 0)
+	s.expect("#1 python3 completed")
+}
+
+func TestHoweverAClientLeavesTheTerminalIsPutBack(t *testing.T) {
+	h := newHome(t)
+	h.talker()
+	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGINT} {
+		s := h.onTerminal("attach", "-i", "--take", "1")
+		before := s.modes()
+		s.expect("ready")
+		if err := s.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		s.ended(before, exitInterrupted)
+		s.expect("\x1b[?7;25h")
+	}
+	if out := h.pasar("show", "1"); !strings.Contains(out, "running") {
+		t.Errorf("the job: %s", out)
+	}
+}
+
+func TestTheKeyboardHasOneHolder(t *testing.T) {
+	h := newHome(t)
+	h.talker()
+	a := h.onTerminal("attach", "-i", "1")
+	a.expect("ready")
+	b := h.onTerminal("attach", "-i", "1")
+	b.expect("someone else holds the keyboard")
+	b.expect("ready")
+	b.typing("b\r")
+	c := h.onTerminal("attach", "-i", "--take", "1")
+	c.expect("ready")
+	a.expect("the keyboard was taken")
+	c.typing("c\r")
+	c.expect("got <c>")
+	if strings.Contains(c.text(), "got <b>") {
+		t.Errorf("who doesn't hold the keyboard typed: %q", c.text())
+	}
+}
+
+func TestAttachNeedsNoDaemon(t *testing.T) {
+	h := newHome(t)
+	h.talker()
+	h.pasar("shutdown")
+	if err := os.MkdirAll(filepath.Join(h.dir, ".config/pasar"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(h.dir, ".config/pasar/config.toml")
+	if err := os.WriteFile(conf, []byte("autostart = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := h.onTerminal("attach", "-i", "1")
+	s.expect("ready")
+	s.typing("alone\r")
+	s.expect("got <alone>")
+	s.typing("\x1dd")
+	s.expect("left; job #1 goes on")
+	if err := os.Remove(conf); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCtrlCLeavesAFollowedJobRunning(t *testing.T) {
+	h := newHome(t)
+	s := h.onTerminal("submit", "--gpus", "0", "--wait", "echo ready; read x")
+	before := s.modes()
+	s.expect("ready")
+	s.typing("\x03")
+	s.ended(before, exitInterrupted)
+	s.expect("job #1 goes on")
+	if out := h.pasar("show", "1"); !strings.Contains(out, "running") {
+		t.Errorf("the job: %s", out)
+	}
+}
+
+func TestATerminalGetsColoursAndNoWiderLines(t *testing.T) {
+	h := newHome(t)
+	h.pasar("submit", "--gpus", "0", "--hold", "--name", strings.Repeat("long", 40), "true")
+	s := h.onTerminal("ls")
+	s.expect("queued")
+	_ = s.cmd.Wait()
+	if !strings.Contains(s.text(), "\x1b[33mqueued") {
+		t.Errorf("no colour in %q", s.text())
+	}
+	for l := range strings.SplitSeq(s.text(), "\r\n") {
+		if n := len([]rune(strings.NewReplacer("\x1b[2m", "", "\x1b[33m", "", "\x1b[0m", "").Replace(l))); n > 111 {
+			t.Errorf("%d columns: %q", n, l)
+		}
+	}
+}
