@@ -1,0 +1,84 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func guide(t *testing.T, topic string) string {
+	t.Helper()
+	text, err := Guide(topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestTheGuideListsAllOfThePythonModule(t *testing.T) {
+	src, err := os.ReadFile("../jobproto/python/pasar_job.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all, _ := strings.Cut(string(src), "__all__ = [")
+	all, _, _ = strings.Cut(all, "]")
+	names := regexp.MustCompile(`"(\w+)"`).FindAllStringSubmatch(all, -1)
+	if len(names) < 13 {
+		t.Fatalf("__all__ has %d names", len(names))
+	}
+	text := guide(t, "jobs")
+	for _, n := range names {
+		if !strings.Contains(text, "`"+n[1]+"(") {
+			t.Errorf("pasar_job.%s is not in the guide", n[1])
+		}
+	}
+}
+
+func TestEveryVariableInTheGuideIsSet(t *testing.T) {
+	var src strings.Builder
+	files, err := filepath.Glob("../target/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && !strings.HasSuffix(f, "_test.go") {
+			src.Write(b)
+		}
+	}
+	seen := 0
+	for _, v := range regexp.MustCompile("`(PASAR_[A-Z_]+|CUDA_[A-Z_]+|XLA_[A-Z_]+)`").FindAllStringSubmatch(guide(t, "jobs"), -1) {
+		seen++
+		if !strings.Contains(src.String(), `"`+v[1]+`"`) && !strings.Contains(src.String(), `"`+strings.TrimPrefix(v[1], "PASAR_")+`"`) {
+			t.Errorf("%s is not set by package target", v[1])
+		}
+	}
+	if seen < 15 {
+		t.Errorf("only %d variables were found", seen)
+	}
+}
+
+func TestTheGuidesNameEveryCodeAProgramMayMeet(t *testing.T) {
+	agents, api := guide(t, "agents"), guide(t, "api")
+	for _, s := range pasar.States {
+		if s != pasar.Awaiting && s != pasar.Paused && !strings.Contains(agents, "`"+string(s)+"`") {
+			t.Errorf("state %s is not in the guide", s)
+		}
+	}
+	for _, c := range []pasar.Confidence{pasar.Certain, pasar.Likely, pasar.Guess} {
+		if !strings.Contains(agents, "`"+string(c)+"`") {
+			t.Errorf("confidence %s is not in the guide", c)
+		}
+	}
+	for _, c := range []ipc.Code{ipc.CodeBadRequest, ipc.CodeUnknownJob, ipc.CodeWrongState, ipc.CodeImpossible, ipc.CodeOverLimit,
+		ipc.CodeUnavailable, ipc.CodeUnsupported, ipc.CodeVersion, ipc.CodeNotAllowed, ipc.CodeInterrupted, ipc.CodeInternal,
+		ipc.CodeNoDaemon, ipc.CodeUsage, ipc.CodeBadInput, ipc.CodeLaunch} {
+		if !strings.Contains(api, "`"+string(c)+"`") {
+			t.Errorf("error code %s is not in the guide", c)
+		}
+	}
+}
