@@ -4,7 +4,7 @@ PREFIX    ?= $(HOME)/.local
 DESTDIR   ?=
 FUZZTIME  ?= 20s
 FOR       ?= 0
-QUEUED    ?= 2000
+BENCH     ?=
 GO        ?= go
 BASH      := $(shell command -v bash)
 
@@ -48,9 +48,8 @@ fuzz: ## run each fuzz target for FUZZTIME
 		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$(dirname $$file)"; \
 	done
 
-bench: build ## measure: reports, not tests (QUEUED=10000 for the full size)
-	$(GO) test -run '^$$' -bench . -benchmem ./...
-	python3 bench/bench.py --queued $(QUEUED)
+bench: build ## measure pasar beside its floors and peers: a report, not a test (BENCH="-quick" and other flags of ./bench)
+	$(GO) run ./bench -bin bin $(BENCH)
 
 torture: ## random faults at full size from a printed seed (PASAR_SEED=N repeats one; FOR=600 goes on for 600 s)
 	@set -e; end=$$(($$(date +%s) + $(FOR))); while :; do \
