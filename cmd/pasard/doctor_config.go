@@ -13,15 +13,19 @@ func examineConfig(e *doctorEnv, file string) (*config.Config, []finding) {
 	cfg, err := e.load(file)
 	if err != nil {
 		f := found(configUnusable, "correct what it names; pasard does not start without", "%v", err)
+		file = or(file, "config.toml")
 		var fe *config.FileError
 		if errors.As(err, &fe) {
 			f = found(configWrong, "correct that line; pasard does not start with it, one that runs keeps what it had", "%v", err)
+			file = fe.File
 		}
 		defaults, err := e.load(os.DevNull)
 		if err != nil {
 			return nil, []finding{f}
 		}
-		return defaults, []finding{f}
+		cfg := *defaults
+		cfg.Paths.Config = file // where fixes are to be made
+		return &cfg, []finding{f}
 	}
 	path := cfg.Paths.Config
 	fi, err := os.Stat(path)

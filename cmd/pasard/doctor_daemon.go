@@ -74,9 +74,9 @@ func refused(socket string, err error) daemonSeen {
 			seen.state = socketForeign
 		case ipc.CodeNoDaemon: // nobody listens, or whoever does can't greet
 			seen.state = socketStale
-			if nc, err := ipc.DialUnix(socket, 500*time.Millisecond); err == nil {
+			if nc, derr := ipc.DialUnix(socket, 500*time.Millisecond); derr == nil {
 				_ = nc.Close()
-				seen.state = socketSilent
+				seen.state, seen.why = socketSilent, fmt.Sprintf("it does not answer (%v)", err)
 			}
 		}
 	}

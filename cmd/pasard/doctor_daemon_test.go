@@ -137,6 +137,14 @@ func TestAProgramThatHangsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAProgramThatIsAskedCannotReachTheDaemon(t *testing.T) {
+	t.Setenv("PASAR_SOCKET", "/run/user/1/pasar/pasard.sock")
+	out, err := runProgram(t.Context(), "/bin/sh", "-c", `echo "$PASAR_SOCKET"`)
+	if err != nil || string(out) != "/dev/null/none\n" {
+		t.Errorf("its socket is %q, %v", out, err)
+	}
+}
+
 func TestAProgramsOutputIsBounded(t *testing.T) {
 	out, err := runProgram(t.Context(), "/bin/sh", "-c", "head -c 1000000 /dev/zero")
 	if err != nil || len(out) != 64<<10 {

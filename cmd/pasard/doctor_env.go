@@ -25,7 +25,6 @@ type doctorEnv struct {
 	version string // of this program
 	uid     int
 	user    string // login name
-	getenv  func(string) string
 	now     func() time.Time
 
 	load     func(file string) (*config.Config, error)
@@ -33,11 +32,11 @@ type doctorEnv struct {
 	run      func(ctx context.Context, argv ...string) ([]byte, error) // standard output, at most 64 KiB
 	lookPath func(name string) (string, error)
 	statfs   func(path string) (space, error)
-	writable func(path string) error // nil if we may write in it
-	rlimit   func(resource int) (unix.Rlimit, error)
-	openPTY  func() error                            // opens a terminal and closes it again
-	mono     func() (pasar.Duration, error)          // CLOCK_BOOTTIME
-	gpus     func(context.Context) ([]string, error) // a line for each
+	writable func(path string) error                      // nil if we may write in it
+	rlimit   func(pid, resource int) (unix.Rlimit, error) // pid 0: this process
+	openPTY  func() error                                 // opens a terminal and closes it again
+	mono     func() (pasar.Duration, error)               // CLOCK_BOOTTIME
+	gpus     func(context.Context) ([]string, error)      // a line for each
 }
 
 // A space is what a file system has.
@@ -55,8 +54,8 @@ func thisMachine() (*doctorEnv, error) {
 	}
 	return &doctorEnv{
 		root: "/", self: self, version: pasar.Version, uid: os.Geteuid(), user: userName(),
-		scratch: filepath.Join(os.TempDir(), fmt.Sprintf("pasar-doctor-%d-%d", os.Getpid(), time.Now().UnixNano())),
-		getenv:  os.Getenv, now: time.Now,
+		scratch:  filepath.Join(os.TempDir(), fmt.Sprintf("pasar-doctor-%d-%d", os.Getpid(), time.Now().UnixNano())),
+		now:      time.Now,
 		load:     func(file string) (*config.Config, error) { return config.Load(file, os.Getenv) },
 		ask:      askDaemon,
 		run:      runProgram,
@@ -65,8 +64,8 @@ func thisMachine() (*doctorEnv, error) {
 		writable: func(path string) error {
 			return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 		},
-		rlimit: func(resource int) (l unix.Rlimit, err error) {
-			err = unix.Getrlimit(resource, &l)
+		rlimit: func(pid, resource int) (l unix.Rlimit, err error) {
+			err = unix.Prlimit(pid, resource, nil, &l)
 			return l, err
 		},
 		openPTY: openPTY,
@@ -113,9 +112,11 @@ func statfs(path string) (space, error) {
 }
 
 // runProgram runs a program with nothing on its standard input. When ctx is done it is killed, and
-// what it started is not waited for.
+// what it started is not waited for. It can't reach the daemon: what is asked of it needs none, and
+// one that hangs would make it hang.
 func runProgram(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "PASAR_SOCKET=/dev/null/none")
 	cmd.WaitDelay = 100 * time.Millisecond
 	out := &bounded{max: 64 << 10}
 	cmd.Stdout = out

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -22,6 +23,23 @@ type patient struct {
 	*doctorEnv
 	cfg    *config.Config // nil when not even the paths are known
 	daemon daemonSeen
+}
+
+// proc is a file of the daemon's directory in /proc, or of this program's if none answers. A daemon
+// may have been given what this program hasn't.
+func (p *patient) proc(file string) string {
+	if pid := p.daemonPid(); pid != 0 {
+		return "/proc/" + strconv.Itoa(pid) + "/" + file
+	}
+	return "/proc/self/" + file
+}
+
+// daemonPid is the pid of the daemon that answers; 0 if none does, or it isn't in this /proc.
+func (p *patient) daemonPid() int {
+	if p.daemon.state == socketAnswers && p.exists("/proc/"+strconv.Itoa(p.daemon.pid)) {
+		return p.daemon.pid
+	}
+	return 0
 }
 
 // A check looks at one thing. It should end when ctx is done; one that doesn't is left behind.

@@ -53,11 +53,7 @@ func (p *patient) session() string {
 
 // cgroup is the path of the daemon's cgroup, or else of this program's, as systemd sees it.
 func (p *patient) cgroup() string {
-	who := "self"
-	if p.daemon.state == socketAnswers && p.exists("/proc/"+strconv.Itoa(p.daemon.pid)) {
-		who = strconv.Itoa(p.daemon.pid)
-	}
-	text, _ := p.read("/proc/" + who + "/cgroup")
+	text, _ := p.read(p.proc("cgroup"))
 	unified := ""
 	for line := range strings.Lines(text) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)

@@ -41,8 +41,7 @@ func wellMachine(t *testing.T) *sickMachine {
 	m.doctorEnv = &doctorEnv{
 		root: t.TempDir(), scratch: filepath.Join(t.TempDir(), "scratch"), self: filepath.Join(bin, "pasard"),
 		version: "1.2.3", uid: os.Geteuid(), user: "ada",
-		getenv: func(k string) string { return m.vars[k] },
-		now:    func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
+		now: func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
 		load: func(file string) (*config.Config, error) {
 			c, err := config.Load(file, func(k string) string { return m.vars[k] })
 			if c != nil {
@@ -67,7 +66,7 @@ func wellMachine(t *testing.T) *sickMachine {
 			return space{total: 100 * pasar.GiB, free: 50 * pasar.GiB, inodes: 1e6, counts: true}, nil
 		},
 		writable: func(string) error { return nil },
-		rlimit: func(int) (unix.Rlimit, error) {
+		rlimit: func(int, int) (unix.Rlimit, error) {
 			return unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, nil
 		},
 		openPTY: func() error { return nil },

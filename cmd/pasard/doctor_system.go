@@ -102,12 +102,12 @@ func examineLimits(_ context.Context, p *patient) []finding {
 		}
 		return strconv.FormatUint(n, 10)
 	}
-	files, err := p.rlimit(unix.RLIMIT_NOFILE)
+	files, err := p.rlimit(p.daemonPid(), unix.RLIMIT_NOFILE)
 	if err == nil && files.Max < 1024 {
 		out = append(out, found(filesFew, "raise the hard limit `ulimit -Hn` to 4096 or more (/etc/security/limits.conf, or LimitNOFILE= of the unit)",
 			"only %d files can be open at once: hundreds of clients and jobs won't do", files.Max))
 	}
-	procs, err2 := p.rlimit(unix.RLIMIT_NPROC)
+	procs, err2 := p.rlimit(p.daemonPid(), unix.RLIMIT_NPROC)
 	if err2 == nil && p.uid != 0 && procs.Cur < 512 { // root isn't bound by it
 		out = append(out, found(processesFew, "raise `ulimit -u` to 4096 or more (/etc/security/limits.conf)",
 			"you may have only %d processes and threads at once: jobs may fail to start threads", procs.Cur))
@@ -129,7 +129,7 @@ const (
 
 // examineMemory says whom the kernel kills first when memory runs out.
 func examineMemory(_ context.Context, p *patient) []finding {
-	own, _ := p.number("/proc/self/oom_score_adj")
+	own, _ := p.number(p.proc("oom_score_adj"))
 	switch {
 	case p.capable(capSysResource):
 		return []finding{found(memoryProtected, "", "when memory runs out, the kernel kills jobs (oom score 0) before their supervisors (%d)", oomProtected)}
@@ -137,15 +137,15 @@ func examineMemory(_ context.Context, p *patient) []finding {
 		return []finding{found(memoryProtected, "", "when memory runs out, the kernel kills jobs (oom score 0) before their supervisors (%d)", own)}
 	case own+oomApart > oomMost:
 		return []finding{found(memoryCrowded, "start pasard with a lower oom_score_adj (OOMScoreAdjust= of its unit)",
-			"this session's oom score is %d, so that jobs can't be set %d above their supervisors: the kernel may kill a supervisor first", own, oomApart)}
+			"the oom score here is %d, so that jobs can't be set %d above their supervisors: the kernel may kill a supervisor first", own, oomApart)}
 	}
 	return []finding{found(memoryApart, "give pasard the capability CAP_SYS_RESOURCE to have supervisors at -900, jobs at 0",
 		"when memory runs out, the kernel kills jobs (oom score %d) before their supervisors (%d), and those like any other program", own+oomApart, own)}
 }
 
-// capable is whether this process has a capability in force.
-func (e *doctorEnv) capable(bit int) bool {
-	text, _ := e.read("/proc/self/status")
+// capable is whether the daemon, or else this program, has a capability in force.
+func (p *patient) capable(bit int) bool {
+	text, _ := p.read(p.proc("status"))
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, "CapEff:"); ok {
 			set, err := strconv.ParseUint(strings.TrimSpace(v), 16, 64)

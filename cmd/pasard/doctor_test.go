@@ -213,6 +213,7 @@ var sicknesses = []struct {
 	{"killed with the session that started it", []symptom{killedWithSession, cgroupUndelegated}, func(m *sickMachine) {
 		m.write(m.path("/usr/lib/systemd/logind.conf"), "[Login]\nKillUserProcesses=yes\n")
 		m.write(m.path("/proc/4711/cgroup"), "0::/user.slice/user-7.slice/session-3.scope\n")
+		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
 	}},
 	{"killed if it is started from this session", []symptom{killedIfInSession, cgroupUndelegated, daemonDown, journalNone}, func(m *sickMachine) {
 		m.write(m.path("/etc/systemd/logind.conf"), "[Login]\nKillUserProcesses=yes\n")
@@ -238,6 +239,14 @@ var sicknesses = []struct {
 	{"no capability, and a high score", []symptom{memoryCrowded}, func(m *sickMachine) {
 		m.write(m.path("/proc/self/status"), "CapEff:\t0000000000000000\n")
 		m.write(m.path("/proc/self/oom_score_adj"), "900\n")
+	}},
+
+	{"a daemon without the capability", []symptom{memoryApart}, func(m *sickMachine) {
+		m.write(m.path("/proc/4711/status"), "CapEff:\t0000000000000000\n")
+	}},
+	{"a daemon that was given a low score", nil, func(m *sickMachine) {
+		m.write(m.path("/proc/4711/status"), "CapEff:\t0000000000000000\n")
+		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
 	}},
 
 	{"no shared memory", []symptom{shmMissing}, func(m *sickMachine) { m.remove(m.path("/dev/shm")) }},
@@ -279,11 +288,11 @@ func (m *sickMachine) space(path string, s space) {
 
 func (m *sickMachine) limit(resource int, n uint64) {
 	well := m.rlimit
-	m.rlimit = func(r int) (unix.Rlimit, error) {
+	m.rlimit = func(pid, r int) (unix.Rlimit, error) {
 		if r == resource {
 			return unix.Rlimit{Cur: n, Max: n}, nil
 		}
-		return well(r)
+		return well(pid, r)
 	}
 }
 
@@ -368,6 +377,20 @@ func TestEveryFindingIsProvoked(t *testing.T) {
 		if !provoked[s] {
 			t.Errorf("no test provokes symptom %d (%s, %s)", s, diagnoses[s].check, diagnoses[s].level)
 		}
+	}
+}
+
+func TestWithABadConfigurationTheRestIsCheckedWithTheDefaults(t *testing.T) {
+	m := wellMachine(t)
+	m.configure("autostart = 7\n")
+	m.noDaemon()
+	m.unwritable(m.data, unix.EROFS)
+	found := m.examined()
+	if _, ok := found[daemonDown]; !ok {
+		t.Errorf("autostart is not on: %v", texts(found))
+	}
+	if f := found[dataReadOnly]; !strings.Contains(f.Fix, filepath.Join(m.vars["HOME"], ".config/pasar/config.toml")) {
+		t.Errorf("%+v does not name the configuration", f)
 	}
 }
 
