@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"pasar"
 	"pasar/target"
 )
@@ -83,7 +85,7 @@ func (m *Machine) makeDirs(h target.Handle) (fresh bool, err error) {
 
 func notThere(path string) bool {
 	_, err := os.Lstat(path)
-	return errors.Is(err, os.ErrNotExist)
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
 
 // fileName keeps the letters, digits and dashes of a nonce, at most 64.
