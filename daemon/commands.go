@@ -140,9 +140,22 @@ func (d *Daemon) bid(r ipc.BidRequest) *command {
 	}}
 }
 
-// restart is the command that requeues a finished job; old is the job as the history has it, for one
-// that has left memory.
-func (d *Daemon) restart(r ipc.RestartRequest, old *job) *command {
+// restarted is the spec of a finished job with what a restart changes.
+func (d *Daemon) restarted(r *ipc.RestartRequest, old *job) (pasar.Spec, error) {
+	spec := old.Spec
+	set(&spec.Bid, r.Bid)
+	set(&spec.Claim, r.Claim)
+	set(&spec.Time, r.Time)
+	set(&spec.Grace, r.Grace)
+	set(&spec.Name, r.Name)
+	set(&spec.Note, r.Note)
+	spec.Hold = r.Hold
+	return spec, d.prepare(&spec)
+}
+
+// restart is the command that requeues a finished job with a prepared spec; old is the job as the
+// history has it, for one that has left memory.
+func (d *Daemon) restart(r ipc.RestartRequest, old *job, spec pasar.Spec) *command {
 	return &command{verb: ipc.VerbRestart, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
 		j := s.jobs[r.Job]
 		if j == nil {
@@ -150,17 +163,6 @@ func (d *Daemon) restart(r ipc.RestartRequest, old *job) *command {
 		}
 		if j.Phase != phaseFinished {
 			return change{}, wrongState(j, "restarted before it has ended")
-		}
-		spec := j.Spec
-		set(&spec.Bid, r.Bid)
-		set(&spec.Claim, r.Claim)
-		set(&spec.Time, r.Time)
-		set(&spec.Grace, r.Grace)
-		set(&spec.Name, r.Name)
-		set(&spec.Note, r.Note)
-		spec.Hold = r.Hold
-		if err := d.prepare(&spec); err != nil {
-			return change{}, err
 		}
 		if err := sched.Fits(spec.Claim, s.input("").Machines); err != nil {
 			return change{}, impossible(err)

@@ -31,6 +31,8 @@ type Journal interface {
 	// Snapshot is the newest saved state; sequence 0 when there is none.
 	Snapshot() (seq int64, body []byte, err error)
 	SaveSnapshot(seq int64, body []byte) error
+	// Prune drops facts before a sequence number, but none that recovery may need.
+	Prune(before int64) error
 	// Surroundings is what a job's submit recorded beside the facts.
 	Surroundings(pasar.JobID) (pasar.Surroundings, error)
 }
@@ -112,11 +114,9 @@ type Deps struct {
 // Settings are the parts of the configuration that the daemon itself acts on; they may be replaced
 // while it runs.
 type Settings struct {
-	Margin       pasar.Margin
-	DefaultBid   pasar.Bid
-	DefaultGrace pasar.Duration
-	RequireTime  bool
-	LogMax       pasar.Bytes
+	Margin      pasar.Margin
+	RequireTime bool
+	LogMax      pasar.Bytes
 }
 
 // A Daemon owns the state of all jobs. Make one with New, then Run it.
@@ -135,6 +135,7 @@ type Daemon struct {
 	tenders map[pasar.JobID]*tender // owned by the loop
 	effects sync.WaitGroup
 	saving  atomic.Bool
+	saved   int64 // sequence of the newest snapshot; owned by the loop
 
 	started time.Time
 	stopReq context.CancelFunc
@@ -180,5 +181,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 	err := d.loop(ctx)
 	cancel()
 	d.effects.Wait()
+	if d.state.seq > d.saved { // so that the next start has little to fold
+		if err := d.saveFrozen(d.state.freeze()); err != nil {
+			d.Log.Warn("snapshot not saved", "error", err)
+		}
+	}
 	return err
 }

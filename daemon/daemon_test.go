@@ -143,7 +143,9 @@ func TestRestartKeepsTheHistoryOfAJobThatLeftMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		bid := pasar.Bid(2000)
-		if _, err := d.do(context.Background(), d.restart(ipc.RestartRequest{Request: "again", Job: id, Bid: &bid}, old)); err != nil {
+		again := old.Spec
+		again.Bid = bid
+		if _, err := d.do(context.Background(), d.restart(ipc.RestartRequest{Request: "again", Job: id}, old, again)); err != nil {
 			t.Fatal(err)
 		}
 		d.expect(id, pasar.Running)

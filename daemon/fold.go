@@ -108,7 +108,7 @@ func (d *Daemon) fold(ctx context.Context) (*state, error) {
 	if seq > 0 {
 		t, err := thaw(body)
 		if err == nil {
-			s = t
+			s, d.saved = t, t.seq
 		} else {
 			d.Log.Warn("snapshot passed over", "error", err)
 		}
@@ -137,8 +137,14 @@ func (d *Daemon) saveFrozen(sv saved) error {
 	if err != nil {
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
-	return d.Journal.SaveSnapshot(sv.Seq, body)
+	if err := d.Journal.SaveSnapshot(sv.Seq, body); err != nil {
+		return err
+	}
+	return d.Journal.Prune(sv.Seq - keepFacts)
 }
+
+// keepFacts is how many facts stay in the journal though a snapshot has them, for `pasar facts`.
+const keepFacts = 100_000
 
 // snapshotEvery is after how many facts a new snapshot is saved; it bounds the work of recovery.
 const snapshotEvery = 2048

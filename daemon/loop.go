@@ -92,7 +92,6 @@ func (d *Daemon) loop(ctx context.Context) error {
 	wake := time.NewTimer(time.Hour)
 	defer wake.Stop()
 	wake.Stop()
-	saved := d.state.seq
 	for {
 		b := d.turn(ctx, pending)
 		pending = pending[:0]
@@ -104,8 +103,8 @@ func (d *Daemon) loop(ctx context.Context) error {
 			pending = kept
 			continue
 		}
-		if d.state.seq-saved >= snapshotEvery && d.saveSnapshot() {
-			saved = d.state.seq
+		if d.state.seq-d.saved >= snapshotEvery && d.saveSnapshot() {
+			d.saved = d.state.seq
 		}
 		if !b.wakeAt.IsZero() {
 			wake.Reset(max(0, b.wakeAt.Sub(d.Clock.Now())))

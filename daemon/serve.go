@@ -222,7 +222,14 @@ func (d *Daemon) serveRestart(ctx context.Context, c *ipc.Call) error {
 	if err != nil {
 		return err
 	}
-	o, err := d.do(ctx, d.restart(r, old))
+	if old.Phase != phaseFinished { // the check says so again, of the state as it is then
+		return wrongState(old, "restarted before it has ended")
+	}
+	spec, err := d.restarted(&r, old)
+	if err != nil {
+		return err
+	}
+	o, err := d.do(ctx, d.restart(r, old, spec))
 	if err != nil {
 		return err
 	}

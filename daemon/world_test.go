@@ -107,6 +107,8 @@ func (m *memJournal) SaveSnapshot(seq int64, body []byte) error {
 	return nil
 }
 
+func (m *memJournal) Prune(int64) error { return nil }
+
 func (m *memJournal) Surroundings(id pasar.JobID) (pasar.Surroundings, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,7 +240,7 @@ func (w *world) start(crash func(b Batch, done bool) bool) *running {
 			return fmt.Sprintf("nonce-%d", w.nonces)
 		},
 		User: "ada", UID: 1000, Pid: 7, DataDir: "/data", Socket: "/run/pasard.sock",
-	}, Settings{Margin: pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}, DefaultGrace: pasar.Duration(2 * time.Minute)})
+	}, Settings{Margin: pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}})
 	if err != nil {
 		w.t.Fatalf("new daemon: %v", err)
 	}

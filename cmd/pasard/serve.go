@@ -55,6 +55,7 @@ func serve(ctx context.Context, o options) error {
 		return fmt.Errorf("chdir: %w", err)
 	}
 	syscall.Umask(0o077)
+	protectFromOOM()
 	signal.Ignore(syscall.SIGPIPE)
 
 	st, err := store.Open(cfg.Paths.Data)
@@ -167,6 +168,12 @@ func askedReserve(cfg *config.Config) pasar.Bytes {
 	return cfg.SystemReserve
 }
 
+// protectFromOOM makes the kernel take anything before the daemon when memory runs out, where it has
+// the capability; jobs then get 0 from their supervisors.
+func protectFromOOM() {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("-900"), 0)
+}
+
 func gitReader() daemon.GitReader {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -185,8 +192,7 @@ func userName() string {
 
 func settings(c *config.Config) daemon.Settings {
 	return daemon.Settings{
-		Margin: c.Margin, DefaultBid: c.DefaultBid, DefaultGrace: c.DefaultGrace,
-		RequireTime: c.RequireTime, LogMax: c.LogMax,
+		Margin: c.Margin, RequireTime: c.RequireTime, LogMax: c.LogMax,
 	}
 }
 
