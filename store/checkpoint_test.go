@@ -12,7 +12,7 @@ func TestTheLogStaysShortHoweverMuchIsAppended(t *testing.T) {
 	s := open(t, t.TempDir())
 	total := int64(0)
 	note := strings.Repeat("x", 200<<10)
-	for seq := int64(1); total < 40<<20; seq++ {
+	for seq := int64(1); total < 24<<20; seq++ {
 		r := fact(seq)
 		r.Fact = pasar.BidChanged{Job: 1, By: note}
 		appendOK(t, s, Batch{Records: []pasar.Record{r}})

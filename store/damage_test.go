@@ -9,30 +9,75 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"pasar"
 )
 
-// filled is a data directory as a daemon leaves it: closed, or as after kill -9 with its log.
+// filled is a data directory as a daemon leaves it: closed, or as kill -9 leaves it, with its log. It is
+// made once and copied.
 func filled(t testing.TB, closed bool) string {
 	t.Helper()
-	dir := t.TempDir()
-	s := open(t, dir)
-	for seq := int64(1); seq <= 2000; seq += 100 {
-		appendOK(t, s, Batch{Records: facts(seq, seq+99), Finished: []JobRow{{Job: pasar.JobID(seq), Body: make([]byte, 2000)}}})
-	}
-	if closed {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	killed := t.TempDir()
-	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+	made, err := makeFilled()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return killed
+	dir := t.TempDir()
+	from := made.killed
+	if closed {
+		from = made.closed
+	}
+	for name, b := range from {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// made holds files by name.
+type made struct{ closed, killed map[string][]byte }
+
+var makeFilled = sync.OnceValues(func() (m made, err error) {
+	dir, err := os.MkdirTemp("", "filled")
+	if err != nil {
+		return m, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := Open(dir)
+	if err != nil {
+		return m, err
+	}
+	defer s.Close()
+	for seq := int64(1); seq <= 2000; seq += 100 {
+		b := Batch{Records: facts(seq, seq+99), Finished: []JobRow{{Job: pasar.JobID(seq), Body: make([]byte, 2000)}}}
+		if err := s.Append(b); err != nil {
+			return m, err
+		}
+	}
+	if m.killed, err = files(dir); err != nil {
+		return m, err
+	}
+	if err := s.Close(); err != nil {
+		return m, err
+	}
+	m.closed, err = files(dir)
+	return m, err
+})
+
+func files(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]byte{}
+	for _, e := range entries {
+		if found[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // tree is every file under dir with its bytes.

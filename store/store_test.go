@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -213,7 +214,7 @@ func TestRawFactsAreTheJournalsOwnBytesInBoundedReads(t *testing.T) {
 	if !bytes.Equal(raw[0].JSON, want) || bytes.ContainsRune(want, '\n') {
 		t.Errorf("%s, want %s", raw[0].JSON, want)
 	}
-	big := pasar.Record{Seq: 6, At: t0, Fact: pasar.GitRead{Git: pasar.Git{Commit: string(make([]byte, 600<<10))}}}
+	big := pasar.Record{Seq: 6, At: t0, Fact: pasar.GitRead{Git: pasar.Git{Commit: strings.Repeat("x", 1100<<10)}}}
 	more := big
 	more.Seq = 7
 	appendOK(t, s, Batch{Records: []pasar.Record{big, more}})
@@ -381,7 +382,7 @@ func TestManyMayUseAStoreAtOnce(t *testing.T) {
 		}
 		return err
 	})
-	for i := range int64(200) {
+	for i := range int64(100) {
 		appendOK(t, s, Batch{Records: facts(i+1, i+1), Finished: []JobRow{{Job: pasar.JobID(i)}}})
 	}
 	close(stop)
