@@ -48,8 +48,8 @@ fuzz: ## run each fuzz target for FUZZTIME
 		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$(dirname $$file)"; \
 	done
 
-bench: build ## measure pasar beside its floors and peers: a report, not a test (BENCH="-quick" and other flags of ./bench)
-	$(GO) run ./bench -bin bin $(BENCH)
+bench: ## measure pasar beside its floors and peers: a report, not a test (BENCH="-quick" and other flags of ./bench)
+	$(GO) run -ldflags '$(LDFLAGS)' ./bench $(BENCH)
 
 torture: ## random faults at full size from a printed seed (PASAR_SEED=N repeats one; FOR=600 goes on for 600 s)
 	@set -e; end=$$(($$(date +%s) + $(FOR))); while :; do \

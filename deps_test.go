@@ -83,6 +83,9 @@ var table = []rule{
 	{"cmd/pasar-supervisor", []string{"pasar", "ipc", "jobproto", "supervisor", "fleet/node", "gpu"}, nil,
 		"a small static binary that is copied to other machines"},
 	{"cmd/pasard", []string{"*"}, nil, "it alone wires things together"},
+	{"bench", []string{"pasar", "ipc"}, nil,
+		"it measures the programs from outside, as their users meet them, and speaks to the daemon as any client"},
+	{"bench/job", nil, nil, "what measured jobs run stands for anybody's program: it knows nothing of pasar"},
 }
 
 // A dependency is a module from outside and who may import it. Types of a library stay in the package
