@@ -23,13 +23,15 @@ type Evidence struct {
 
 // Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary
 // is one line of clean text.
-func Attribute(e Evidence) pasar.Verdict {
+func Attribute(e Evidence) pasar.Verdict { return apply(&e).verdict(&e) }
+
+func apply(e *Evidence) *rule {
 	for _, g := range groups {
-		for _, r := range g.rules {
-			if r.when(&e) {
-				return r.verdict(&e)
+		for i := range g.rules {
+			if g.rules[i].when(e) {
+				return &g.rules[i]
 			}
 		}
 	}
-	return unexplained.verdict(&e)
+	return &unexplained // its own condition always holds, so this is never reached
 }

@@ -40,29 +40,27 @@ var traceback = regexp.MustCompile(`^(.*?)Traceback \(most recent call last\):`)
 // telling matches lines that speak of something going wrong. It only picks what to quote beside a status
 // and gives no reason, so it may be broad.
 var telling = regexp.MustCompile(`\w(Error|Exception)\b|(?i:\b(error|fatal|panic|exception|abort(ed)?|fail(ed|ure)?|` +
-	`cannot|can't|unable|denied|not found|no such|killed|terminate(d)?|segmentation|core dumped|invalid|corrupt(ed|ion)?|` +
-	`unrecognized|out of memory|smashing)\b)`)
+	`cannot|can't|could not|unable|denied|not found|no such|killed|terminate(d)?|segmentation|core dumped|invalid|` +
+	`corrupt(ed|ion)?|unrecognized|unexpected|out of memory|timed out|smashing|double free)\b)`)
+
+// echo matches lines that only repeat how a process ended, as shells and launchers write after it. They
+// are quoted when there is nothing else.
+var echo = regexp.MustCompile(`\b(Aborted|Segmentation fault|Killed|Terminated|Hangup|Bus error|Illegal instruction|` +
+	`Floating point exception)( +\(core dumped\))?(  +\S.*)?$|\b(ChildFailedError|CalledProcessError)\b|\bexit ?code\b`)
 
 // tellingLine is the line of the tail that says most about a failure; false when none does. The last
 // traceback's last line is it, else the last line that speaks of something going wrong.
 func tellingLine(tail []string) (string, bool) {
-	found := ""
-	for i := 0; i < len(tail); i++ {
-		m := traceback.FindStringSubmatch(tail[i])
-		if m == nil {
-			continue
-		}
-		for _, line := range tail[i+1:] {
-			line, ok := strings.CutPrefix(line, m[1])
-			// Its frames are indented; the exception is the first line that isn't.
-			if ok && line != "" && !unicode.IsSpace(rune(line[0])) {
-				found = line
-				break
+	errors := exceptions(tail)
+	for _, lines := range [][]string{errors, tail} {
+		for i := len(lines) - 1; i >= 0; i-- {
+			if telling.MatchString(lines[i]) && !echo.MatchString(lines[i]) {
+				return lines[i], true
 			}
 		}
 	}
-	if found != "" {
-		return found, true
+	if len(errors) > 0 {
+		return errors[len(errors)-1], true
 	}
 	for i := len(tail) - 1; i >= 0; i-- {
 		if telling.MatchString(tail[i]) {
@@ -70,6 +68,23 @@ func tellingLine(tail []string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// exceptions is the last line of each Python traceback. Frames are indented; the exception is the first
+// line that isn't.
+func exceptions(tail []string) (lines []string) {
+	in, prefix := false, ""
+	for _, line := range tail {
+		if m := traceback.FindStringSubmatch(line); m != nil {
+			in, prefix = true, m[1]
+			continue
+		}
+		rest, ok := strings.CutPrefix(line, prefix)
+		if in && ok && rest != "" && !unicode.IsSpace(rune(rest[0])) {
+			lines, in = append(lines, rest), false
+		}
+	}
+	return lines
 }
 
 // quote is ": " and the telling line, if there is one.
