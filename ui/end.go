@@ -19,18 +19,21 @@ func End(v *pasar.JobView, s Style) string {
 	return line
 }
 
-// Why lists what an end rests on, for standard error: the root lines and the last output, then hints.
-// Nothing for a job that completed.
+// Why lists what an end rests on, for standard error: of a failed job the root lines and the last output,
+// then hints, which a job that completed may have too.
 func Why(v *pasar.JobView, lines int) []string {
-	if v.State != pasar.Failed {
+	if v.State != pasar.Failed && v.State != pasar.Completed {
 		return nil
 	}
-	last := tail(v, lines)
-	out := roots(v.Verdict, last)
-	if len(last) > 0 {
-		out = append(out, "last output:")
-		for _, l := range last {
-			out = append(out, "  "+pasar.Clean(l))
+	var out []string
+	if v.State == pasar.Failed {
+		last := tail(v, lines)
+		out = roots(v.Verdict, last)
+		if len(last) > 0 {
+			out = append(out, "last output:")
+			for _, l := range last {
+				out = append(out, "  "+pasar.Clean(l))
+			}
 		}
 	}
 	if v.Verdict != nil && v.Verdict.Hint != "" {

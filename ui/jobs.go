@@ -18,7 +18,7 @@ func Jobs(views []*pasar.JobView, now time.Time) Table {
 	for _, v := range views {
 		t.Rows = append(t.Rows, []Cell{
 			{Text: v.ID.String()}, {string(v.State), stateColor(v.State)}, {Text: pasar.Clean(v.Name)},
-			{Text: strconv.FormatInt(int64(v.Bid), 10)}, {Text: ClaimShort(v.Claim)}, {Text: jobTime(v, now)}, {Text: About(v, now)},
+			{Text: strconv.FormatInt(int64(v.Bid), 10)}, {Text: ClaimShort(v.Claim)}, {Text: jobTime(v, now)}, {Text: rowAbout(v, now)},
 		})
 	}
 	return t
@@ -33,6 +33,17 @@ func jobTime(v *pasar.JobView, now time.Time) string {
 		return v.RunTime.String()
 	}
 	return "-"
+}
+
+// rowAbout leaves out of a row that a job completed, and after how long: the row says so already.
+func rowAbout(v *pasar.JobView, now time.Time) string {
+	if v.State != pasar.Completed {
+		return About(v, now)
+	}
+	if v.Verdict != nil && v.Verdict.Hint != "" {
+		return "hint: " + pasar.Clean(v.Verdict.Hint)
+	}
+	return ""
 }
 
 // About is what there is to say of a job in one phrase: what it waits for, how it is doing, how it ended.

@@ -45,7 +45,10 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 	for i := range v.Attempts {
 		p.attempt(&v.Attempts[i], now)
 	}
-	p.output(tail(v, pageLines))
+	if last := tail(v, pageLines); len(last) > 0 {
+		p.line("")
+		p.output(last)
+	}
 	return p.b.String()
 }
 

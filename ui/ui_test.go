@@ -1,0 +1,201 @@
+package ui
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"pasar"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file of testdata; a difference is for a person to judge.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s (run with -update if that is right):\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+var (
+	now   = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	start = now.Add(-90 * time.Minute)
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// samples is a job in each stage of its life, with hostile text where a job can put it.
+func samples() []*pasar.JobView {
+	base := pasar.JobView{Schema: 1, Bid: 1000, QueueTime: now.Add(-2 * time.Hour), Created: now.Add(-2 * time.Hour), Submitter: "ada", Cwd: "/home/ada/proj",
+		Command: "python train.py --lr 3e-4", Claim: pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: 24 * pasar.GiB}.View(), Grace: pasar.Duration(2 * time.Minute)}
+
+	running := base
+	running.ID, running.Name, running.State, running.Machine = 7, "train", pasar.Running, ptr("local")
+	running.GPUs = []pasar.GPURef{{Index: 0, UUID: "GPU-1"}}
+	running.RunTime, running.Remaining = ptr(pasar.Duration(90*time.Minute)), ptr(pasar.Duration(30*time.Minute))
+	running.EstRuntime, running.EstSource = ptr(pasar.Duration(2*time.Hour)), ptr("estimate")
+	running.Progress = &pasar.ProgressView{Step: ptr(1200.0), Total: ptr(5000.0), Rate: ptr(3.25), At: now.Add(-20 * time.Second), Metrics: map[string]float64{"loss": 0.3125, "acc": 0.9}}
+	running.LastCheckpoint = &pasar.Event{Kind: pasar.EventCheckpoint, At: now.Add(-5 * time.Minute), Step: ptr(1000.0), Path: "/ck/1000"}
+	running.Usage = pasar.UsageView{GPU: ptr(20 * pasar.GiB), PeakGPU: ptr(22 * pasar.GiB)}
+	running.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", GPUs: running.GPUs, LaunchedAt: start, StartedAt: &start, Pid: ptr(4242)}}
+	running.Tags, running.Note, running.By, running.Key = []string{"sweep", "x\x1b[31m"}, ptr("try\nagain"), ptr("grace"), ptr("k-1")
+	running.Git = &pasar.Git{Commit: "0123abcd", Dirty: true}
+
+	waiting := base
+	waiting.ID, waiting.Name, waiting.State, waiting.Reason = 9, "evaluate-everything-on-all-the-data", pasar.Queued, ptr("memory")
+	waiting.Waiting = &pasar.WaitingView{Why: pasar.WaitMemory, Sentence: "waits for 26.4 GiB of GPU memory (12 GiB free) held by #7", Ahead: 2,
+		Holders: []pasar.JobID{7}, BidNeeded: ptr(pasar.Bid(1001))}
+	waiting.Projected.Start = ptr(now.Add(31 * time.Minute))
+
+	held := base
+	held.ID, held.Name, held.State, held.Claim = 10, "漢字", pasar.Queued, pasar.Claim{Kind: pasar.NoGPU, RAM: pasar.GiB}.View()
+	held.Waiting = &pasar.WaitingView{Why: pasar.WaitHeld, Sentence: "held until `pasar release`"}
+
+	failed := base
+	failed.ID, failed.Name, failed.State, failed.Reason = 5, "boom\x1b]0;x\a\u202e", pasar.Failed, ptr("gpu_oom")
+	failed.RunTime = ptr(pasar.Duration(5 * time.Minute))
+	failed.Verdict = &pasar.Verdict{Reason: pasar.CodeGPUOOM, Summary: "ran out of GPU memory: 2 GiB more than its 24 GiB", Hint: "ask for more with --mem\nor use a smaller batch",
+		Evidence: []pasar.Line{{Number: 812, Text: "torch.OutOfMemoryError: CUDA out of memory"}}, Confidence: pasar.Likely, Blame: pasar.BlameJob}
+	ended := start.Add(5 * time.Minute)
+	failed.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", GPUs: running.GPUs, LaunchedAt: start, StartedAt: &start, EndedAt: &ended, RunTime: failed.RunTime,
+		ExitCode: ptr(1), Output: ptr(int64(12345)), Tail: []string{"Traceback", "evil \x1b[2J\x07"}, Verdict: failed.Verdict}}
+
+	cancelled := base
+	cancelled.ID, cancelled.Name, cancelled.State = 4, "sleep", pasar.Cancelled
+	cancelled.Verdict = &pasar.Verdict{Reason: pasar.CodeCancelled, Summary: "cancelled by ada: it ended on SIGTERM", Confidence: pasar.Certain, Blame: pasar.BlameUser}
+	cancelled.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", LaunchedAt: start, StartedAt: &start, EndedAt: &ended, Signal: ptr(15),
+		Stop: &pasar.StopView{Why: pasar.StopCancel, By: ptr("ada"), Step: pasar.StepTerm}}}
+
+	completed := base
+	completed.ID, completed.Name, completed.State, completed.RunTime = 3, "done", pasar.Completed, ptr(pasar.Duration(1500*time.Millisecond))
+	completed.Summary = ptr("completed after 1.5s")
+	completed.Verdict = &pasar.Verdict{Reason: pasar.CodeCompleted, Summary: "completed after 1.5s", Hint: "it never touched its GPU: --gpus 0 would do", Confidence: pasar.Certain}
+
+	stopping := base
+	stopping.ID, stopping.Name, stopping.State = 8, "stubborn", pasar.Stopping
+	stopping.RunTime = ptr(pasar.Duration(time.Hour))
+	stopping.Attempts = []pasar.AttemptView{{Attempt: 2, Machine: "local", LaunchedAt: start, Stop: &pasar.StopView{Why: pasar.StopCancel, Step: pasar.StepKill}}}
+
+	starting := base
+	starting.ID, starting.Name, starting.State = 11, "begin", pasar.Starting
+	return []*pasar.JobView{&running, &stopping, &starting, &waiting, &held, &failed, &cancelled, &completed}
+}
+
+func TestTheListSaysWhatEachJobIsAbout(t *testing.T) {
+	golden(t, "jobs.txt", Jobs(samples(), now).Render(Style{}))
+	golden(t, "jobs-100.txt", Jobs(samples(), now).Render(Style{Width: 100}))
+	golden(t, "jobs-color.txt", strings.ReplaceAll(Jobs(samples(), now).Render(Style{Color: true}), "\x1b", "^["))
+}
+
+func TestAPageSaysEverything(t *testing.T) {
+	var b strings.Builder
+	for _, v := range samples() {
+		b.WriteString(Page(v, now, Style{}) + "\n====\n")
+	}
+	golden(t, "pages.txt", b.String())
+}
+
+func TestWhySaysWhatWouldChangeIt(t *testing.T) {
+	var b strings.Builder
+	for _, v := range samples() {
+		b.WriteString(WhyPage(v, now, Style{}) + "====\n")
+	}
+	golden(t, "why.txt", b.String())
+}
+
+func TestAnEndIsOneLineWithWhyBelow(t *testing.T) {
+	var b strings.Builder
+	for _, v := range samples() {
+		b.WriteString(End(v, Style{}) + "\n")
+		for _, l := range Why(v, 5) {
+			b.WriteString("    " + l + "\n")
+		}
+	}
+	golden(t, "ends.txt", b.String())
+}
+
+func TestStatusIsAFewLines(t *testing.T) {
+	v := &pasar.StatusView{Version: "1.2", Pid: 99, StartedAt: start, DataDir: "/data", Jobs: map[pasar.State]int{pasar.Running: 1, pasar.Queued: 3, pasar.Failed: 0},
+		Problem: ptr("the disk is full"), Incidents: []pasar.IncidentView{{At: now, What: "pressure", Detail: "memory"}},
+		Machines: []pasar.MachineView{{Name: "local", Reachable: true, CPUJobs: 8, CPUUsed: 2, HostMemory: 60 * pasar.GiB, HostUsed: 4 * pasar.GiB, Notes: []string{"a note"},
+			GPUs: []pasar.GPUView{{GPU: pasar.GPU{Index: 0, Name: "H200", Total: 139 * pasar.GiB}, Free: 100 * pasar.GiB, Jobs: []pasar.JobID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+				{GPU: pasar.GPU{Index: 1, Name: "H200", Total: 139 * pasar.GiB}, Free: 139 * pasar.GiB}}}, {Name: "far"}}}
+	golden(t, "status.txt", Status(v, now, Style{})+"====\n"+Status(&pasar.StatusView{Version: "1.2", StartedAt: now}, now, Style{}))
+}
+
+func TestEveryFactIsALine(t *testing.T) {
+	facts := []pasar.Fact{pasar.DaemonStarted{Pid: 3, Version: "1"}, pasar.Submitted{Job: 1, Spec: pasar.Spec{Name: "a\x1b", Argv: pasar.Args([]string{"x", "y z"})}},
+		pasar.BidChanged{Job: 1, Bid: 5, By: "ada"}, pasar.Held{Job: 1}, pasar.Released{Job: 1}, pasar.CancelledWaiting{Job: 1, By: "ada"},
+		pasar.StopAsked{Job: 1, Attempt: 2, Stop: pasar.Stop{Why: pasar.StopCancel}}, pasar.Launched{Job: 1, Attempt: 2, Grant: pasar.Grant{Machine: "local", GPUs: []pasar.GPURef{{Index: 0}, {Index: 3}}}},
+		pasar.Started{Job: 1, Attempt: 2, Pid: 77}, pasar.Exited{Job: 1, Attempt: 2, Exit: pasar.Exit{Signal: 11}},
+		pasar.Ended{Job: 1, Attempt: 2, Verdict: pasar.Verdict{Reason: "exit", Summary: "exited with code 7"}}, pasar.Lost{Job: 1, Attempt: 2},
+		pasar.Restarted{Job: 1}, pasar.Reported{Job: 1, Attempt: 2, Event: pasar.Event{Kind: pasar.EventCheckpoint, Step: ptr(4.0)}}, pasar.GitRead{Job: 1, Git: pasar.Git{Commit: "abc"}},
+		pasar.Answered{Verb: "submit"}, pasar.MachineSeen{Inventory: pasar.Inventory{Machine: "local", RAM: pasar.GiB}}, pasar.Incident{What: "w", Detail: "d"}}
+	var b strings.Builder
+	for i, f := range facts {
+		line := Fact(pasar.Record{Seq: int64(i), At: now, Fact: f}, now)
+		if !strings.Contains(line, string(f.Kind())) {
+			t.Errorf("%s is missing in %q", f.Kind(), line)
+		}
+		b.WriteString(line + "\n")
+	}
+	golden(t, "facts.txt", b.String())
+}
+
+func TestNothingAJobSaysReachesATerminalRaw(t *testing.T) {
+	for _, v := range samples() {
+		all := Jobs([]*pasar.JobView{v}, now).Render(Style{}) + Page(v, now, Style{}) + WhyPage(v, now, Style{}) + End(v, Style{}) + strings.Join(Why(v, 50), "\n")
+		if clean := pasar.Clean(strings.ReplaceAll(all, "\n", " ")); clean != strings.ReplaceAll(all, "\n", " ") {
+			t.Errorf("job %d: %q", v.ID, all)
+		}
+	}
+}
+
+func TestATableFitsItsWidth(t *testing.T) {
+	for width := 40; width <= 200; width += 7 {
+		for l := range strings.Lines(Jobs(samples(), now).Render(Style{Width: width})) {
+			if n := runewidth.StringWidth(strings.TrimSuffix(l, "\n")); n > max(width, 90) {
+				t.Errorf("width %d: %d columns: %q", width, n, l)
+			}
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("漢字 text", 5)
+	f.Add("e\u0301🏳️‍🌈", 2)
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		n = int(uint(n) % 500)
+		if got := Cut(pasar.Clean(s), n); n > 0 && runewidth.StringWidth(got) > n {
+			t.Errorf("%q cut to %d is %q", s, n, got)
+		}
+	})
+}
+
+func TestTimesAreOfTodayUnlessDated(t *testing.T) {
+	for in, want := range map[time.Time]string{now.Add(-time.Hour): "11:00:00", now.Add(-24 * time.Hour): "2026-03-03 12:00:00"} {
+		if got := When(in, now); got != want {
+			t.Errorf("%v: %q, want %q", in, got, want)
+		}
+	}
+	if got := fmt.Sprint(Ago(now.Add(time.Minute), now)); got != "0s" {
+		t.Errorf("a time to come was %s ago", got)
+	}
+}
