@@ -54,6 +54,24 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// Claims that are all different: nothing is remembered from one job to the next.
+func BenchmarkDecideDistinct(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		in := queue(n, false)
+		for i := range in.Waiting {
+			c := &in.Waiting[i].Claim
+			*c = pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: pasar.Bytes(i+1) * pasar.KiB, RAM: pasar.Bytes(i) * pasar.KiB}
+			c.Limit = c.Mem + 2*pasar.GiB
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				sched.Decide(in, time.Time{})
+			}
+		})
+	}
+}
+
 func TestAPassAllocatesNothingForEachWaitingJob(t *testing.T) {
 	allocs := func(n int) float64 {
 		in := queue(n, false)

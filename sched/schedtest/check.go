@@ -120,7 +120,7 @@ func equalClaimsStartInOrder(t testing.TB, in sched.Input, plan sched.Plan) {
 	}
 }
 
-// Use is what is given out of one machine, by name of the resource, and how much there is.
+// A usage is what is given out of one machine, by name of the resource, and how much there is.
 type usage struct{ used, limit map[string]int64 }
 
 func use(in sched.Input, machine int) usage {
@@ -145,7 +145,7 @@ func (u usage) add(m *sched.Machine, grant pasar.Grant) {
 		if g == nil {
 			continue
 		}
-		name := gpuName(*g)
+		name := g.UUID
 		u.limit[name+" memory"], u.limit[name+" whole"] = int64(g.Total), 1000
 		size := c.Limit
 		u.used[name+" whole"]++
@@ -192,8 +192,6 @@ func gpuOf(m *sched.Machine, ref pasar.GPURef) *pasar.GPU {
 	}
 	return nil
 }
-
-func gpuName(g pasar.GPU) string { return g.UUID }
 
 func allowed(g pasar.GPU, c pasar.Claim) bool {
 	if !strings.Contains(strings.ToLower(g.Name), strings.ToLower(c.Type)) {

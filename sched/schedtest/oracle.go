@@ -177,9 +177,9 @@ func bestFit(t testing.TB, in sched.Input, start sched.Start, places []pasar.Gra
 		for i := range in.Machines {
 			if m := &in.Machines[i]; m.Inventory.Machine == grant.Machine {
 				u := use(in, i)
-				before := u.used[gpuName(*gpuOf(m, grant.GPUs[0]))+" whole"]
+				before := u.used[grant.GPUs[0].UUID+" whole"]
 				g := gpuOf(m, grant.GPUs[0])
-				free := int64(g.Total) - u.used[gpuName(*g)+" memory"]
+				free := int64(g.Total) - u.used[g.UUID+" memory"]
 				if g.Virtual || g.Unified {
 					free = min(free, int64(m.HostMemory())-u.used["host memory"])
 				}
