@@ -111,12 +111,14 @@ func statfs(path string) (space, error) {
 	return space{total: pasar.Bytes(st.Blocks * size), free: pasar.Bytes(st.Bavail * size), inodes: st.Ffree, counts: st.Files > 0}, nil
 }
 
-// runProgram runs a program with nothing on its standard input. When ctx is done it is killed, and
-// what it started is not waited for. It can't reach the daemon: what is asked of it needs none, and
+// runProgram runs a program with nothing on its standard input. When ctx is done it is killed, with
+// what it started. It can't reach the daemon: what is asked of it needs none, and
 // one that hangs would make it hang.
 func runProgram(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "PASAR_SOCKET=/dev/null/none")
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	cmd.WaitDelay = 100 * time.Millisecond
 	out := &bounded{max: 64 << 10}
 	cmd.Stdout = out

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pasar"
@@ -65,33 +66,37 @@ func killedJournal(t *testing.T, m *sickMachine, n int) {
 }
 
 func TestNothingIsChanged(t *testing.T) {
-	m := wellMachine(t)
-	killedJournal(t, m, 3)
-	m.chmod(filepath.Join(m.data, journalDB), 0o644) // opening it would correct this
-	m.noDaemon()
-	home := m.vars["HOME"]
-	before := tree(t, home) + tree(t, m.root)
-	f, ok := m.examined()[journalFine]
-	if !ok || !strings.Contains(f.Found, "3 facts") {
-		t.Errorf("of the journal it says %+v", f)
-	}
-	if after := tree(t, home) + tree(t, m.root); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
-	m.cleanUp()
-	if _, err := os.Stat(m.scratch); err == nil {
-		t.Errorf("the copy is still there")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m := wellMachine(t)
+		killedJournal(t, m, 3)
+		m.chmod(filepath.Join(m.data, journalDB), 0o644) // opening it would correct this
+		m.noDaemon()
+		home := m.vars["HOME"]
+		before := tree(t, home) + tree(t, m.root)
+		f, ok := m.examined()[journalFine]
+		if !ok || !strings.Contains(f.Found, "3 facts") {
+			t.Errorf("of the journal it says %+v", f)
+		}
+		if after := tree(t, home) + tree(t, m.root); after != before {
+			t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+		m.cleanUp()
+		if _, err := os.Stat(m.scratch); err == nil {
+			t.Errorf("the copy is still there")
+		}
+	})
 }
 
 func TestWhatIsSaidOfAJournalNamesItAndNotItsCopy(t *testing.T) {
-	m := wellMachine(t)
-	m.write(filepath.Join(m.data, journalDB), strings.Repeat("not a database ", 100))
-	m.noDaemon()
-	f, ok := m.examined()[journalDamaged]
-	if text := f.Found + f.Fix; !ok || strings.Contains(text, m.scratch) || !strings.Contains(f.Found, m.data) || !strings.Contains(f.Fix, m.data) {
-		t.Errorf("it says %+v", f)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m := wellMachine(t)
+		m.write(filepath.Join(m.data, journalDB), strings.Repeat("not a database ", 100))
+		m.noDaemon()
+		f, ok := m.examined()[journalDamaged]
+		if text := f.Found + f.Fix; !ok || strings.Contains(text, m.scratch) || !strings.Contains(f.Found, m.data) || !strings.Contains(f.Fix, m.data) {
+			t.Errorf("it says %+v", f)
+		}
+	})
 }
 
 func TestTheCopyOfAJournalIsPrivate(t *testing.T) {
