@@ -51,13 +51,8 @@ func (j *job) state() pasar.State {
 		return pasar.Starting
 	case phaseRunning:
 		return pasar.Running
-	case phaseStopping:
-		return pasar.Stopping
-	case phaseLeaving:
-		if a := j.current(); a != nil && a.Stop != nil {
-			return pasar.Stopping
-		}
-		return pasar.Running
+	case phaseStopping, phaseLeaving:
+		return pasar.Stopping // never running: its claim may be another's already
 	}
 	return j.End
 }

@@ -104,6 +104,8 @@ func (d *Daemon) view(j *job, reason *pasar.Reason) pasar.JobView {
 		v.Projected.Start = reason.Start
 	case j.Phase == phaseStopping:
 		v.Reason = pasar.Known(string(j.current().Stop.Why))
+	case j.Phase == phaseLeaving:
+		v.Reason, v.Summary = pasar.Known("exited"), pasar.Known("has exited; its record is being completed")
 	}
 	if j.holds() {
 		v.Progress = d.progressOf(j.ID)
