@@ -68,16 +68,21 @@ func (l *lab) close() {
 
 const emptyProgram = "package main\n\nfunc main() {}\n"
 
-// stampProgram appends four 64-bit numbers to a file: seconds and nanoseconds of CLOCK_MONOTONIC at its
-// first instruction and, as near as can be, at its last.
+// stampProgram sleeps for so many milliseconds and appends four 64-bit numbers to a file: seconds and
+// nanoseconds of CLOCK_MONOTONIC at its first instruction and, as near as can be, at its last.
 const stampProgram = `
 #include <fcntl.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 int main(int argc, char **argv) {
 	struct timespec t[2];
 	clock_gettime(CLOCK_MONOTONIC, &t[0]);
-	int f = argc > 1 ? open(argv[1], O_WRONLY | O_APPEND | O_CREAT, 0600) : 1;
+	if (argc != 3)
+		return 2;
+	struct timespec life = {0, atol(argv[2]) * 1000000};
+	nanosleep(&life, 0);
+	int f = open(argv[1], O_WRONLY | O_APPEND | O_CREAT, 0600);
 	clock_gettime(CLOCK_MONOTONIC, &t[1]);
 	return write(f, t, sizeof t) != sizeof t;
 }
@@ -130,12 +135,14 @@ func (l *lab) goBuild(ctx context.Context, out string, what ...string) error {
 	return nil
 }
 
-// stampArgs is the command that notes its start and end in a file.
-func (l *lab) stampArgs(file string) []string {
+// stampArgs is the command that notes its start and end in a file, with a sleep of less than a second
+// between.
+func (l *lab) stampArgs(file string, life time.Duration) []string {
+	args := []string{file, strconv.FormatInt(life.Milliseconds(), 10)}
 	if l.native {
-		return []string{l.stamp, file}
+		return append([]string{l.stamp}, args...)
 	}
-	return []string{l.stamp, "stamp", file}
+	return append([]string{l.stamp, "stamp"}, args...)
 }
 
 // sweep kills what carries the lab's directory in its environment: daemons, supervisors, jobs, peers.

@@ -35,6 +35,8 @@ func main() {
 // rowTimeout bounds one row, so that a daemon that hangs ends the row and not the report.
 const rowTimeout = 10 * time.Minute
 
+var errInterrupted = errors.New("interrupted")
+
 // errFailed is returned after the report of rows that could not be measured.
 var errFailed = errors.New("not everything could be measured")
 
@@ -66,10 +68,15 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	l, err := newLab(ctx, o, stderr)
+	if err == nil {
+		defer l.close()
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
 	if err != nil {
 		return err
 	}
-	defer l.close()
 	rep := newReport(o)
 	for _, r := range chosen {
 		fmt.Fprintf(stderr, "measuring %s: %s\n", r.name, r.does)
@@ -79,7 +86,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		cancel()
 		l.sweep()
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return errInterrupted
 		}
 		rep.add(r, results, err, time.Since(began))
 	}

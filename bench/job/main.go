@@ -1,6 +1,6 @@
 // Command job is what the measured jobs run: it notes times or writes output as training programs do.
 //
-//	job stamp FILE        append CLOCK_MONOTONIC at start and end, as seconds and nanoseconds twice
+//	job stamp FILE MS     sleep, then append CLOCK_MONOTONIC at start and end, as seconds and nanoseconds twice
 //	job lines MB DONE GO  write so many megabytes in lines, one write each
 //	job bars MB DONE GO   the same in progress bars that are drawn again and again
 //
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,12 @@ func main() {
 }
 
 func run(args []string, start unix.Timespec) error {
-	if len(args) == 2 && args[0] == "stamp" {
+	if len(args) == 3 && args[0] == "stamp" {
+		life, err := strconv.Atoi(args[2])
+		if err != nil {
+			return fmt.Errorf("read time to live: %w", err)
+		}
+		time.Sleep(time.Duration(life) * time.Millisecond)
 		return stamp(args[1], start)
 	}
 	if len(args) != 4 {
