@@ -129,6 +129,31 @@ func TestWaitGoesOnWithAnotherDaemonAndSaysNothingTwice(t *testing.T) {
 	}
 }
 
+func TestADaemonThatWasShutDownIsNotStartedAgainBehindItsBack(t *testing.T) {
+	defer func(d time.Duration) { reconnectFor = d }(reconnectFor)
+	reconnectFor = 10 * time.Millisecond
+	var f *fake
+	f = newFake(t, verbs{ipc.VerbWait: func(ctx context.Context, c *ipc.Call) error {
+		f.mu.Lock()
+		stop := f.stop
+		f.stop = nil
+		f.mu.Unlock()
+		go stop()
+		<-ctx.Done()
+		return ctx.Err()
+	}}.handle)
+	if err := os.WriteFile(f.dir+"/pasard", []byte("#!/bin/sh\ntouch "+f.dir+"/started\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := runIn(t, t.Context(), f.env("PATH="+f.dir+":/bin"), "wait", "1")
+	if r.code != exitNoDaemon || !strings.HasPrefix(r.stderr, "pasar: the daemon was shut down\nhint: ") {
+		t.Errorf("exit %d, %q", r.code, r.stderr)
+	}
+	if _, err := os.Stat(f.dir + "/started"); err == nil {
+		t.Error("a daemon was started")
+	}
+}
+
 func TestAnInterruptIs130(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	f := newFake(t, verbs{ipc.VerbWait: func(ctx context.Context, c *ipc.Call) error {
@@ -155,7 +180,7 @@ func TestAChangeLostWithItsDaemonIsAskedAgainUnderTheSameNumber(t *testing.T) {
 		return ctx.Err()
 	}}.handle)
 	r := f.run("submit", "true")
-	if r.code != 0 || r.out != "submitted #7 train (one whole GPU; starts now)\n" {
+	if r.code != 0 || r.out != "submitted #7 true (one whole GPU; starts now)\n" {
 		t.Errorf("exit %d, %q, %q", r.code, r.out, r.stderr)
 	}
 	if len(requests) != 2 || requests[0] != requests[1] || requests[0] == "" {
@@ -171,7 +196,7 @@ func TestSubmitRecordsExactlyWhatAChildWouldInherit(t *testing.T) {
 	}}.handle)
 	args := []string{"submit", "--mem", "24G", "--time", "2h", "--bid", "1500", "--name", "n", "--tag", "a", "--tag", "b", "--env", "ADD=1", "--env", "PATH",
 		"--cwd", "/", "--grace", "5s", "--ram", "1G", "--key", "k", "--hold", "--by", "ada", "--note", "x", "/bin/echo", "--time", "a b", "\xff\n'", ""}
-	env := f.env("Z=\xfe", "B=1", "B=2", "PASAR_JOB_ID=9", "PASAR_EVENTS=/x", "PASAR_TOKEN=t")
+	env := f.env("Z=\xfe", "B=1", "B=2", "PASAR_JOB_ID=9", "PASAR_EVENTS=/x", "PASAR_TOKEN=t", "PASAR_GPU_FRACTION=0.5", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.5")
 	if r := runIn(t, t.Context(), env, args...); r.code != 0 {
 		t.Fatalf("exit %d, %q", r.code, r.stderr)
 	}

@@ -35,6 +35,9 @@ func (a *app) stream(ctx context.Context, f func(d *ipc.Client, alive func()) er
 			a.client = nil
 		}
 		if !r.pause(ctx) {
+			if a.farewell != nil && ctx.Err() == nil {
+				return a.farewell // says more than that nobody listens
+			}
 			return err
 		}
 	}
@@ -50,8 +53,7 @@ func (a *app) lost(err error) bool {
 	switch e.Code {
 	case ipc.CodeInterrupted:
 		a.noStart = true
-		e.Code = ipc.CodeNoDaemon
-		e.Message, e.Hint = "the daemon was shut down", "jobs go on; any command starts it again"
+		a.farewell = problemf(ipc.CodeNoDaemon, "the daemon was shut down").hint("jobs go on; any command starts it again")
 		return true
 	case ipc.CodeNoDaemon:
 		return !errors.Is(err, errNoStart)

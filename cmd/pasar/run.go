@@ -27,7 +27,8 @@ type app struct {
 
 	settings *config.Config // see app.config
 	client   *ipc.Client
-	noStart  bool // the daemon was shut down in order: don't start another
+	noStart  bool  // the daemon was shut down in order: don't start another
+	farewell error // what to say when none comes back
 }
 
 // A call is a command's arguments within a run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,12 +39,12 @@ for ` + shell + `. Without --mem or --gpus a job gets one whole GPU.`,
 // A submission is what the flags of submit say.
 type submission struct {
 	claimFlags
-	time, grace                  *pasar.Duration
-	bid                          *pasar.Bid
-	name, note, by, cwd, key     *string
-	tags, env                    *[]string
-	noEnv, hold, shell           *bool
-	wait, follow, parsable, json *bool
+	time, grace              *pasar.Duration
+	bid                      *pasar.Bid
+	name, note, by, cwd, key *string
+	tags, env                *[]string
+	noEnv, hold, shell       *bool
+	wait, follow, parsable   *bool
 }
 
 func (s *submission) declare(f *flags) {
@@ -83,6 +84,9 @@ func (s *submission) run(ctx context.Context, c *call) error {
 		ans, err = d.Submit(ctx, req)
 		return err
 	})
+	if errors.Is(err, errInterrupted) {
+		c.note("interrupted before the daemon answered; `pasar ls` shows whether the job was taken")
+	}
 	if err != nil {
 		return err
 	}
@@ -94,9 +98,9 @@ func (s *submission) run(ctx context.Context, c *call) error {
 		err = c.printLine(ans.View)
 	case c.json:
 	case watch:
-		c.note(submitted(ans, req.Spec.Name))
+		c.note(submitted(ans, &req.Spec))
 	default:
-		err = c.print(submitted(ans, req.Spec.Name) + "\n")
+		err = c.print(submitted(ans, &req.Spec) + "\n")
 	}
 	if err != nil || !watch {
 		return err
@@ -124,24 +128,22 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	return nil
 }
 
-// submitted is the answer in words, with what was understood of the claim.
-func submitted(ans ipc.SubmitAnswer, name string) string {
-	what := "submitted"
+// submitted is the answer in words, with what was understood of the claim. What was sent is what the job
+// is, so the view needs no decoding; only a job found by its key may be another.
+func submitted(ans ipc.SubmitAnswer, sent *pasar.Spec) string {
+	what, name, claim := "submitted", sent.Name, sent.Claim.String()
 	if ans.Existing {
 		what = "found"
+		if v, err := parseView(ans.View); err == nil {
+			name, claim = v.Name, claimOf(v)
+		}
+		claim += "; same key"
 	}
 	line := fmt.Sprintf("%s #%d", what, ans.Job)
-	if v, err := parseView(ans.View); err == nil {
-		if v.Name != "" {
-			line += " " + pasar.Clean(v.Name)
-		}
-		line += " (" + claimOf(v)
-		if ans.Existing {
-			line += "; same key"
-		}
-	} else {
-		line += " " + pasar.Clean(name) + " ("
+	if name != "" {
+		line += " " + pasar.Clean(name)
 	}
+	line += " (" + claim
 	if ans.Sentence != "" {
 		line += "; " + pasar.Clean(ans.Sentence)
 	}

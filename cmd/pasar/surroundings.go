@@ -79,6 +79,9 @@ func jobEnv(env []string, noEnv bool, add []string) ([]pasar.Arg, error) {
 		if strings.HasPrefix(k, "PASAR_") && !slices.Contains(ours, k) {
 			continue
 		}
+		if k == "XLA_PYTHON_CLIENT_MEM_FRACTION" && v == lookup(env, "PASAR_GPU_FRACTION") {
+			continue // pasar set it, for the job we are in
+		}
 		vars[k] = v
 	}
 	for _, kv := range add {
