@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -174,6 +175,26 @@ func (h *home) submit(ctx context.Context, s pasar.Spec) (pasar.JobID, error) {
 	var a ipc.SubmitAnswer
 	err := h.with(ctx, func(c *ipc.Client) (err error) { a, err = c.Submit(ctx, r); return err })
 	return a.Job, err
+}
+
+// exitCode waits for a job's end; -1 when it has none.
+func (h *home) exitCode(ctx context.Context, id pasar.JobID) int {
+	h.t.Helper()
+	code := -1
+	err := h.with(ctx, func(c *ipc.Client) error {
+		return c.Wait(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{id}}, func(b []byte) error {
+			var v pasar.JobView
+			err := json.Unmarshal(b, &v)
+			if n := len(v.Attempts); err == nil && n > 0 && v.Attempts[n-1].ExitCode != nil {
+				code = *v.Attempts[n-1].ExitCode
+			}
+			return err
+		})
+	})
+	if err != nil {
+		h.t.Fatalf("wait for job %d: %v", id, err)
+	}
+	return code
 }
 
 func shell(script string) pasar.Spec {
