@@ -87,10 +87,7 @@ func (c *call) outcomes(jobs []ipc.JobOutcome) error {
 		if len(jobs) == 1 && jobs[0].Error != nil {
 			return jobs[0].Error
 		}
-		if err := c.printJSON(struct {
-			Schema int              `json:"schema"`
-			Jobs   []ipc.JobOutcome `json:"jobs"`
-		}{pasar.Schema, jobs}); err != nil {
+		if err := c.printJSON(outcomesView(jobs)); err != nil {
 			return err
 		}
 	} else if err := c.outcomeLines(jobs); err != nil {
@@ -100,6 +97,29 @@ func (c *call) outcomes(jobs []ipc.JobOutcome) error {
 		return exit(status)
 	}
 	return nil
+}
+
+// An outcomeView is what became of one job, as JSON.
+type outcomeView struct {
+	ID       pasar.JobID  `json:"id"`
+	State    *pasar.State `json:"state"`
+	Sentence *string      `json:"sentence"`
+	Error    *errorView   `json:"error"`
+}
+
+func outcomesView(jobs []ipc.JobOutcome) any {
+	v := struct {
+		Schema int           `json:"schema"`
+		Jobs   []outcomeView `json:"jobs"`
+	}{pasar.Schema, []outcomeView{}}
+	for _, o := range jobs {
+		out := outcomeView{ID: o.Job, State: pasar.Known(o.State), Sentence: pasar.Known(o.Sentence)}
+		if o.Error != nil {
+			out.Error = viewError(o.Error)
+		}
+		v.Jobs = append(v.Jobs, out)
+	}
+	return v
 }
 
 func (c *call) outcomeLines(jobs []ipc.JobOutcome) error {

@@ -114,18 +114,22 @@ func (a *app) reportText(e *ipc.Error) {
 	_, _ = io.WriteString(a.stderr, b.String())
 }
 
+// An errorView is an error as JSON.
+type errorView struct {
+	Code    ipc.Code `json:"code"`
+	Message string   `json:"message"`
+	Hint    *string  `json:"hint"`
+}
+
+func viewError(e *ipc.Error) *errorView {
+	return &errorView{e.Code, pasar.Clean(e.Message), pasar.Known(e.Hint)}
+}
+
 func (a *app) reportJSON(e *ipc.Error) {
-	var v struct {
-		Schema int `json:"schema"`
-		Error  struct {
-			Code    ipc.Code `json:"code"`
-			Message string   `json:"message"`
-			Hint    *string  `json:"hint"`
-		} `json:"error"`
-	}
-	v.Schema = pasar.Schema
-	v.Error.Code, v.Error.Message, v.Error.Hint = e.Code, e.Message, pasar.Known(e.Hint)
-	_ = a.printJSON(v)
+	_ = a.printJSON(struct {
+		Schema int        `json:"schema"`
+		Error  *errorView `json:"error"`
+	}{pasar.Schema, viewError(e)})
 }
 
 // printJSON writes one value on one line.
