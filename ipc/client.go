@@ -135,11 +135,12 @@ func (c *Client) read(r *bufio.Reader) {
 			c.end(c.lost(err))
 			return
 		}
-		var typ int
-		var id uint64
-		if err := Unpack(b, &typ); err != nil {
-			c.end(c.lost(err))
-			return
+		typ, id, body, ok := splitReply(b)
+		if !ok {
+			if err := Unpack(b, &typ); err != nil {
+				c.end(c.lost(err))
+				return
+			}
 		}
 		rep := reply{typ: typ}
 		switch typ {
@@ -147,7 +148,9 @@ func (c *Client) read(r *bufio.Reader) {
 			c.end(decodeRefusal(b))
 			return
 		case typeChunk, typeAnswer:
-			err = Unpack(b, &typ, &id, &rep.body)
+			if rep.body = body; !ok {
+				err = Unpack(b, &typ, &id, &rep.body)
+			}
 		case typeFault:
 			var code string
 			rep.err = &Error{}

@@ -33,12 +33,19 @@ func ReadFrame(r *bufio.Reader, limit int) ([]byte, error) {
 	if uint64(n) > uint64(limit) {
 		return nil, fmt.Errorf("%w: %d bytes announced, at most %d allowed", ErrTooLarge, n, limit)
 	}
-	// The announced length is not believed before the bytes are there.
-	buf := bytes.NewBuffer(make([]byte, 0, min(int(n), 64<<10)))
-	if m, err := io.CopyN(buf, r, int64(n)); err != nil {
-		return nil, fmt.Errorf("%w: %d of %d bytes", ErrMalformed, m, n)
+	// The announced length is not believed before a part of the bytes is there.
+	const trusted = 64 << 10
+	body := make([]byte, min(int(n), trusted))
+	got, err := io.ReadFull(r, body)
+	if err == nil && got < int(n) {
+		body = append(make([]byte, 0, n), body...)[:n]
+		var rest int
+		rest, err = io.ReadFull(r, body[got:])
+		got += rest
 	}
-	body := buf.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %d of %d bytes", ErrMalformed, got, n)
+	}
 	if err := Scan(body); err != nil {
 		return nil, err
 	}

@@ -117,6 +117,8 @@ func TestAClosedConnectionIsAnEndOnlyBetweenFrames(t *testing.T) {
 }
 
 func seeds(f *testing.F) {
+	f.Add([]byte{0x93, 66, 1, 0xc4, 1, 'x'})
+	f.Add([]byte{0x94, 0xcc, 67, 0xcd, 1, 2, 0xc5, 0, 1, 'x', 0xc0})
 	for _, v := range []any{nil, 1, "x", []int{1}, SubmitRequest{Spec: pasar.Spec{Argv: []pasar.Arg{"a"}}}, ListRequest{Since: time.Unix(1, 0)}} {
 		b, err := Encode(v)
 		if err != nil {
@@ -155,6 +157,21 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+func TestARepliesBodyIsFoundInPlace(t *testing.T) {
+	for _, id := range []uint64{0, 127, 128, 255, 256, 65535, 65536, math.MaxUint32 + 1} {
+		for _, n := range []int{0, 1, 255, 256, 65535, 65536, MaxChunk} {
+			b, err := AppendFrame(nil, MaxFrame, typeChunk, id, make([]byte, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			typ, got, body, ok := splitReply(b[4:])
+			if !ok || typ != typeChunk || got != id || len(body) != n {
+				t.Errorf("id %d, %d bytes: type %d, id %d, %d bytes, %v", id, n, typ, got, len(body), ok)
+			}
+		}
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -167,6 +184,12 @@ func FuzzUnpack(f *testing.F) {
 		var body []byte
 		_ = Unpack(b, &typ, &id, &verb, &body)
 		_, _ = FrameType(b)
+		if st, sid, sbody, ok := splitReply(b); ok { // the short way agrees with the long one
+			typ, id, body = 0, 0, nil
+			if err := Unpack(b, &typ, &id, &body); err != nil || typ != st || id != sid || !bytes.Equal(body, sbody) {
+				t.Fatalf("%x: %d %d %x, decoded %d %d %x, %v", b, st, sid, sbody, typ, id, body, err)
+			}
+		}
 	})
 }
 
