@@ -3,7 +3,6 @@ package docs
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -40,18 +39,12 @@ type commandTable struct {
 	}
 }
 
-func TestEveryCommandInADocumentExists(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "pasar")
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/pasar").CombinedOutput(); err != nil {
-		t.Fatalf("build pasar: %v\n%s", err, out)
-	}
-	out, err := exec.Command(bin, "help", "--json").Output()
-	if err != nil {
-		t.Fatalf("pasar help --json: %v", err)
-	}
+// checkExist holds that every command in a document is one that pasar has, with the flags it has.
+func checkExist(t *testing.T, m *market) {
+	code, out := m.run("pasar help --json")
 	var table commandTable
-	if err := json.Unmarshal(out, &table); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal([]byte(out), &table); err != nil || code != 0 {
+		t.Fatalf("pasar help --json: exit %d, %v", code, err)
 	}
 	flags := map[string][]string{}
 	for _, c := range table.Commands {
@@ -84,19 +77,30 @@ func TestEveryCommandInADocumentExists(t *testing.T) {
 }
 
 var (
-	fence  = regexp.MustCompile("(?s)```(?:sh)?\n(.*?)```")
+	fence  = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	block  = regexp.MustCompile("(?s)```.*?```")
 	inline = regexp.MustCompile("`(pasar [^`]+)`")
 	start  = regexp.MustCompile(`(?:^|[;&|(]\s*|\$\()pasar ([a-z].*)$`)
 )
+
+// Separators of commands don't count inside quotes.
+var (
+	separators = regexp.MustCompile(`[;|]|&&`)
+	quoted     = regexp.MustCompile(`'[^']*'`)
+)
+
+const hidden = "\x00"
+
+func hide(s string) string { return strings.ReplaceAll(s, "&&", hidden) }
 
 // commandsIn finds command lines of pasar's, without the program's name.
 func commandsIn(text string) []string {
 	var lines []string
 	add := func(s string) {
 		s, _, _ = strings.Cut(s, " #")
-		for _, part := range regexp.MustCompile(`[;|]|&&`).Split(s, -1) {
+		for _, part := range separators.Split(quoted.ReplaceAllStringFunc(s, hide), -1) {
 			if m := start.FindStringSubmatch(strings.TrimSpace(part)); m != nil {
-				lines = append(lines, strings.TrimRight(m[1], " )"))
+				lines = append(lines, strings.ReplaceAll(strings.TrimRight(m[1], " )"), hidden, "&&"))
 			}
 		}
 	}
@@ -105,7 +109,7 @@ func commandsIn(text string) []string {
 			add(strings.TrimSuffix(line, "\n"))
 		}
 	}
-	for _, m := range inline.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+	for _, m := range inline.FindAllStringSubmatch(block.ReplaceAllString(text, ""), -1) {
 		add(m[1])
 	}
 	return lines
