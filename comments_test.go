@@ -93,6 +93,23 @@ func checkComments(tree fs.FS) []string {
 	return problems
 }
 
+func TestTheArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = walkGo(os.DirFS("."), func(file string, _ []byte) error {
+		top, _, _ := strings.Cut(packageOf(file), "/")
+		if top != "cmd" && !strings.Contains(string(text), "\n| `"+top+"`") {
+			t.Errorf("docs/architecture.md has no line for package %s", top)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // pure lists the packages that neither clock, chance, environment nor disk may reach.
 var pure = []string{"pasar", "sched", "autopsy", "cloud", "ui", "vt"}
 
