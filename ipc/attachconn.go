@@ -75,6 +75,16 @@ func DecodeBody(body []byte, v any) error {
 // SetReadDeadline bounds the next Recv.
 func (c *AttachConn) SetReadDeadline(t time.Time) error { return c.conn.SetReadDeadline(t) }
 
+// CloseWrite says that no more frames will be sent; the peer, once it has read them all, sees the
+// end and closes. Reading on until then shows that what was sent has arrived.
+func (c *AttachConn) CloseWrite() error {
+	w, ok := c.conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.New("close writing: not possible on this connection")
+	}
+	return w.CloseWrite()
+}
+
 // Close closes the connection.
 func (c *AttachConn) Close() error { return c.conn.Close() }
 

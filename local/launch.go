@@ -151,6 +151,7 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 			_ = w.conn.Close()
 			return nil, err
 		}
+		m.pool.mended()
 		m.keep(h, w.conn, &status)
 		return nil, nil
 	}
@@ -169,23 +170,33 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 	return m.endWarm(w, err), nil
 }
 
-// endWarm kills a supervisor that is no use and waits until it is gone. It returns why it is no use.
+// endWarm sees to it that a supervisor that came to nothing is gone, and returns why it did. One that
+// hung up is on its way out by itself; one that is silent is killed.
 func (m *Machine) endWarm(w *warm, why error) error {
 	_ = w.conn.Close()
-	m.pool.reaper.kill(w.pid)
+	if errors.Is(why, errSilent) {
+		m.pool.reaper.kill(w.pid)
+	}
+	kill := time.AfterFunc(time.Second, func() { m.pool.reaper.kill(w.pid) })
+	defer kill.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for gone := false; !gone; {
+	for {
 		select {
-		case <-w.exited:
-			gone = true
+		case status := <-w.exited:
+			if !errors.Is(why, errSilent) {
+				why = m.pool.died(status)
+			}
+			m.pool.spoilt(why)
+			return why
 		case <-tick.C: // the reaper may have been closed
 			m.pool.reaper.reap()
 		}
 	}
-	m.log.Warn("a supervisor was no use and was ended", keyPid, w.pid, keyError, why)
-	return fmt.Errorf("supervisor %d: %w", w.pid, why)
 }
+
+// errSilent is a supervisor that doesn't answer.
+var errSilent = errors.New("the supervisor doesn't answer")
 
 // awaitStatus waits for the answer to LAUNCH.
 func awaitStatus(ctx context.Context, c *ipc.AttachConn, limit time.Duration) (ipc.Status, error) {
@@ -197,10 +208,10 @@ func awaitStatus(ctx context.Context, c *ipc.AttachConn, limit time.Duration) (i
 	for {
 		typ, body, err := c.Recv()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return ipc.Status{}, fmt.Errorf("no answer within %s", limit)
+			return ipc.Status{}, fmt.Errorf("%w, for %s", errSilent, limit)
 		}
 		if err != nil {
-			return ipc.Status{}, fmt.Errorf("no answer: %w", err)
+			return ipc.Status{}, fmt.Errorf("the supervisor hung up: %w", err)
 		}
 		if typ != ipc.AttachStatus {
 			continue

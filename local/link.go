@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"pasar"
@@ -76,6 +77,27 @@ func (m *Machine) leave(h target.Handle, l *link, sound bool) {
 	_ = l.conn.Close()
 	if m.links[h] == l {
 		delete(m.links, h)
+	}
+}
+
+// sendLast sends the last frame on a link and waits until the supervisor has taken it: a frame sent
+// right before a close can be lost, when the supervisor finds first that it can't write any more.
+func (l *link) sendLast(typ int, body any) error {
+	if err := l.conn.Send(typ, body); err != nil {
+		return err
+	}
+	if err := l.conn.CloseWrite(); err != nil {
+		return err
+	}
+	if err := l.conn.SetReadDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	for {
+		if _, _, err := l.conn.Recv(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("wait until the supervisor has taken it: %w", err)
+		}
 	}
 }
 

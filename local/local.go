@@ -28,7 +28,6 @@ import (
 const (
 	keyAttempt = "attempt"
 	keyError   = "error"
-	keyPid     = "pid"
 )
 
 // Times that bound what is waited for.

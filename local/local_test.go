@@ -132,12 +132,20 @@ func (p *place) endAll() {
 	if err != nil {
 		p.t.Log(err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
 	for _, o := range found {
 		if o.Status != target.Ended && o.Status != target.Gone {
-			_ = m.Signal(context.Background(), o.Handle, pasar.Stop{ID: "cleanup", Why: pasar.StopCancel, Now: true})
-			_ = m.Watch(context.Background(), o.Handle, func(target.Observation) error { return nil })
+			if err := m.Signal(ctx, o.Handle, pasar.Stop{ID: "cleanup", Why: pasar.StopCancel, Now: true}); err != nil {
+				p.t.Error(err)
+			}
+			if err := m.Watch(ctx, o.Handle, func(target.Observation) error { return nil }); err != nil {
+				p.t.Error(err)
+			}
 		}
-		_ = m.Acknowledge(context.Background(), o.Handle)
+		if err := m.Acknowledge(ctx, o.Handle); err != nil {
+			p.t.Error(err)
+		}
 	}
 }
 

@@ -232,11 +232,13 @@ func ended(t *testing.T, m *Machine, a target.Attempt) target.Handle {
 	if o := end(t, m, h); o.Status != target.Ended {
 		t.Fatalf("%+v", o)
 	}
-	sup := holding(t, m, h)
 	if err := m.Acknowledge(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its supervisor leaves", func() bool { return !alive(sup.Boot, sup.Pid, sup.StartTime) })
+	eventually(t, "its supervisor leaves", func() bool {
+		c, err := lookAt(m.attemptDir(h.Key))
+		return err == nil && c.state == claimDead
+	})
 	return h
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,6 +44,11 @@ type pool struct {
 	failed chan error // why there is none, to launches that wait
 	stop   chan struct{}
 	done   chan struct{}
+
+	mu       sync.Mutex    // guards what follows
+	failures int           // supervisors in a row that came to nothing
+	why      error         // the last one did
+	well     chan struct{} // closed when one took an attempt after failures
 }
 
 // A warm supervisor has no attempt yet. It exits when conn is closed.
@@ -57,7 +63,7 @@ func newPool(o Options) *pool {
 	p := &pool{
 		o: o, log: o.Log, reaper: newReaper(),
 		ready: make(chan *warm), failed: make(chan error),
-		stop: make(chan struct{}), done: make(chan struct{}),
+		stop: make(chan struct{}), done: make(chan struct{}), well: make(chan struct{}),
 	}
 	go p.keep()
 	return p
@@ -73,34 +79,82 @@ func (p *pool) close() {
 // keep is the pool's goroutine.
 func (p *pool) keep() {
 	defer close(p.done)
-	pause, failures := firstPause, 0
 	for {
-		w, err := p.start()
-		if err == nil {
-			select {
-			case p.ready <- w:
-				pause, failures = firstPause, 0
-				continue
-			case <-p.stop:
-				p.letGo(w)
-				return
-			case status := <-w.exited:
-				_ = w.conn.Close()
-				if time.Since(w.born) >= livedWell {
-					pause, failures = firstPause, 0
-				}
-				err = p.died(status)
-				if failures > 0 { // once may be chance; a second time it won't do
-					err = target.Never(err)
-				}
-			}
-		}
-		failures++
-		p.log.Warn("no supervisor is warm", keyError, err, "again_in", pause)
-		if !p.wait(pause, err, failures > 1 || target.IsNever(err)) {
+		if n, why := p.troubled(); n > 0 && !p.pause(n, why) {
 			return
 		}
-		pause = min(2*pause, lastPause)
+		w, err := p.start()
+		if err != nil {
+			p.spoilt(err)
+			continue
+		}
+		select {
+		case p.ready <- w:
+		case <-p.stop:
+			p.letGo(w)
+			return
+		case status := <-w.exited:
+			_ = w.conn.Close()
+			if time.Since(w.born) >= livedWell {
+				p.mended()
+			}
+			p.spoilt(p.died(status))
+		}
+	}
+}
+
+// spoilt counts a supervisor that came to nothing. Once may be chance; the second in a row it won't
+// mend by itself, and launches are told so.
+func (p *pool) spoilt(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failures++; p.failures > 1 && !passing(why) {
+		why = target.Never(why)
+	}
+	p.why = why
+	p.log.Warn("a supervisor came to nothing", keyError, why, "in_a_row", p.failures)
+}
+
+// mended says that a supervisor took an attempt.
+func (p *pool) mended() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failures > 0 {
+		p.failures = 0
+		close(p.well)
+		p.well = make(chan struct{})
+	}
+}
+
+// troubled is how many supervisors in a row came to nothing, and why the last one did.
+func (p *pool) troubled() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failures, p.why
+}
+
+// pause waits before the next start: the longer, the more came to nothing. Launches that wait are
+// told why there is none, unless the first may have been chance. It is false when the pool is closed.
+func (p *pool) pause(n int, why error) bool {
+	p.mu.Lock()
+	well := p.well
+	p.mu.Unlock()
+	var failed chan<- error
+	if n > 1 || target.IsNever(why) {
+		failed = p.failed
+	}
+	timer := time.NewTimer(min(firstPause<<min(n-1, 20), lastPause))
+	defer timer.Stop()
+	for {
+		select {
+		case failed <- why:
+		case <-timer.C:
+			return true
+		case <-well:
+			return true
+		case <-p.stop:
+			return false
+		}
 	}
 }
 
@@ -117,39 +171,28 @@ func (p *pool) letGo(w *warm) {
 	}
 }
 
-// wait lets a pause go by, answering launches with the failure if tell is set. It is false when the
-// pool is closed.
-func (p *pool) wait(pause time.Duration, failure error, tell bool) bool {
-	var failed chan<- error
-	if tell {
-		failed = p.failed
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		select {
-		case failed <- failure:
-		case <-timer.C:
-			return true
-		case <-p.stop:
-			return false
-		}
-	}
-}
-
-// start starts a supervisor with nothing to do. An error that IsNever won't mend by itself.
+// start starts a supervisor with nothing to do. An error that IsNever won't mend by itself; one for
+// want of memory, processes or descriptors may.
 func (p *pool) start() (*warm, error) {
 	w, err := p.spawn()
 	if err == nil {
 		return w, nil
 	}
 	err = fmt.Errorf("start %s: %w", p.o.Supervisor, err)
-	for _, passing := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EINTR, unix.ETXTBSY} {
-		if errors.Is(err, passing) {
-			return nil, err
-		}
+	if passing(err) {
+		return nil, err
 	}
 	return nil, target.Never(err)
+}
+
+// passing reports whether an error is of the kind that other processes' ends may mend.
+func passing(err error) bool {
+	for _, e := range []error{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EINTR, unix.ETXTBSY} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // spawn forks and executes. The child leads a session of its own and has four descriptors: its

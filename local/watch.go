@@ -137,7 +137,7 @@ func (m *Machine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) err
 		if over(l.last.Status) {
 			return nil
 		}
-		return l.conn.Send(ipc.AttachStop, &ipc.StopFrame{Stop: s})
+		return l.sendLast(ipc.AttachStop, &ipc.StopFrame{Stop: s})
 	})
 	if err != nil {
 		return fmt.Errorf("stop %s: %w", h.Key, err)
@@ -160,7 +160,7 @@ func (m *Machine) Acknowledge(ctx context.Context, h target.Handle) error {
 	}
 	m.mu.Unlock()
 	if l != nil {
-		err := l.conn.Send(ipc.AttachDone, &struct{}{})
+		err := l.sendLast(ipc.AttachDone, &struct{}{})
 		_ = l.conn.Close()
 		if err == nil {
 			return nil
@@ -173,7 +173,7 @@ func (m *Machine) Acknowledge(ctx context.Context, h target.Handle) error {
 				return err
 			}
 		}
-		return l.conn.Send(ipc.AttachDone, &struct{}{})
+		return l.sendLast(ipc.AttachDone, &struct{}{})
 	})
 	if err != nil {
 		return fmt.Errorf("acknowledge %s: %w", h.Key, err)
