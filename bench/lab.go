@@ -80,7 +80,8 @@ int main(int argc, char **argv) {
 	clock_gettime(CLOCK_MONOTONIC, &t[0]);
 	if (argc != 3)
 		return 2;
-	struct timespec life = {0, atol(argv[2]) * 1000000};
+	long ms = atol(argv[2]);
+	struct timespec life = {ms / 1000, ms % 1000 * 1000000};
 	nanosleep(&life, 0);
 	int f = open(argv[1], O_WRONLY | O_APPEND | O_CREAT, 0600);
 	clock_gettime(CLOCK_MONOTONIC, &t[1]);
@@ -135,8 +136,7 @@ func (l *lab) goBuild(ctx context.Context, out string, what ...string) error {
 	return nil
 }
 
-// stampArgs is the command that notes its start and end in a file, with a sleep of less than a second
-// between.
+// stampArgs is the command that notes its start and end in a file, with a sleep between.
 func (l *lab) stampArgs(file string, life time.Duration) []string {
 	args := []string{file, strconv.FormatInt(life.Milliseconds(), 10)}
 	if l.native {

@@ -88,6 +88,12 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
+		for _, res := range results { // so that what was measured isn't lost with a later row
+			fmt.Fprintf(stderr, "  %s\n", strings.Join(slices.DeleteFunc(res.cells(), func(c string) bool { return c == "" }), " | "))
+		}
+		if err != nil {
+			fmt.Fprintf(stderr, "  failed: %v\n", err)
+		}
 		rep.add(r, results, err, time.Since(began))
 	}
 	rep.end()
