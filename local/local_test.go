@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	if order := os.Getenv(daemonEnv); order != "" {
+		return daemon(order)
+	}
 	dir, err := os.MkdirTemp("", "pasar-local")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -317,6 +317,25 @@ func (s *suite) stopTerm() {
 	}
 }
 
+// stopAtOnce: whether the stop comes by the object that launched or by another, and however far the
+// attempt has come by then, it ends of it.
+func (s *suite) stopAtOnce() {
+	launcher, other := s.h.Open(), s.h.Open()
+	for i := range 10 {
+		r := s.prepare(Program{}, true)
+		h := s.launch(launcher, r)
+		by := launcher
+		if i%2 == 1 {
+			by = other
+		}
+		s.signal(by, h, pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(patience)})
+		rec := s.ended(s.awaitEnd(launcher, h))
+		if rec.Exit.Signal == 0 && rec.LaunchError == "" || rec.Stop == nil {
+			s.Errorf("record of one stopped at once: %+v", rec)
+		}
+	}
+}
+
 func (s *suite) stopKill() {
 	t := s.h.Open()
 	r := s.prepare(Program{IgnoreTerm: true}, true)

@@ -53,6 +53,7 @@ func Conformance(t *testing.T, harness func(*testing.T) Harness) {
 		{"output is followed to the end without gap or repeat", (*suite).logsFollow},
 		{"each cause of end is told apart", (*suite).causesOfEnd},
 		{"a stop ends an attempt by SIGTERM", (*suite).stopTerm},
+		{"a stop right after the launch is not lost", (*suite).stopAtOnce},
 		{"SIGKILL follows when the grace is over", (*suite).stopKill},
 		{"a stop that can't wait kills at once", (*suite).stopNow},
 		{"a repeated stop is one stop", (*suite).stopRepeated},

@@ -1,0 +1,176 @@
+package local
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pasar"
+	"pasar/target"
+)
+
+// doctored is an ended attempt whose log, index and length are as given.
+func doctored(t *testing.T, log, index string, output int64) (*Machine, target.Handle) {
+	t.Helper()
+	p := newPlace(t)
+	m := p.open()
+	h := ended(t, m, shell(1, "true"))
+	dir := m.attemptDir(h.Key)
+	for name, text := range map[string]string{pasar.OutputFile: log, indexFile: index} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewrite(t, filepath.Join(dir, pasar.ExitFile), func(v map[string]any) { v["output"] = output })
+	return m, h
+}
+
+// show writes chunks as "offset+gap data".
+func show(chunks []target.Chunk) string {
+	var b strings.Builder
+	for _, c := range chunks {
+		fmt.Fprintf(&b, "%d+%d %s|", c.Offset, c.Gap, c.Data)
+	}
+	return b.String()
+}
+
+func TestHolesInTheOutputAreSaid(t *testing.T) {
+	// Bytes 3–6 and 8–10 were lost, and the last two never reached the disk.
+	m, h := doctored(t, "abc\x00\x00\x00ge\x00\x00k", `{"gap_from":3,"gap_to":6}
+nonsense
+{"gap_from":8,"gap_to":10}
+{"gap_from":11,"gap_to":13}
+`, 13)
+	for from, want := range map[target.Cursor]string{
+		0:  "0+0 abc|6+3 ge|10+2 k|13+2 |",
+		2:  "2+0 c|6+3 ge|10+2 k|13+2 |",
+		4:  "6+2 ge|10+2 k|13+2 |",
+		6:  "6+0 ge|10+2 k|13+2 |",
+		10: "10+0 k|13+2 |",
+		11: "13+2 |",
+		13: "",
+		99: "",
+	} {
+		if got := show(collect(t, m, h, from)); got != want {
+			t.Errorf("from %d: %s, want %s", from, got, want)
+		}
+	}
+}
+
+func TestALogThatIsGoneIsAGap(t *testing.T) {
+	m, h := doctored(t, "", "", 5)
+	if got := show(collect(t, m, h, 0)); got != "5+5 |" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestRepeatsAreNotHandedOverTwice(t *testing.T) {
+	var got []target.Chunk
+	r := &logReader{ctx: t.Context(), at: 10, f: func(c target.Chunk) error {
+		got = append(got, c)
+		return nil
+	}}
+	for _, o := range []struct {
+		offset int64
+		data   string
+	}{{5, "01234"}, {8, "01234"}, {13, ""}, {15, "xy"}} {
+		if err := r.emit(o.offset, []byte(o.data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "10+0 234|15+2 xy|"; show(got) != want || r.at != 17 {
+		t.Errorf("%s up to %d, want %s", show(got), r.at, want)
+	}
+}
+
+func TestTheLastLinesAreCleanAndBounded(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                         nil,
+		"\r\n\n":                   nil,
+		"one":                      {"one"},
+		"one\r\ntwo\r\n":           {"one", "two"},
+		"a\n\nb":                   {"a", "", "b"},
+		" 10%\r 50%\r100%\ndone":   {"100%", "done"},
+		"\x1b[31mred\x07 \xff end": {`\x1b[31mred\x07 \xff end`},
+	} {
+		if got := lastLines([]byte(in)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	many := strings.Repeat("line\n", 1000)
+	if got := lastLines([]byte(many)); len(got) != pasar.TailLines {
+		t.Errorf("%d lines of 1000", len(got))
+	}
+}
+
+func FuzzLastLines(f *testing.F) {
+	f.Add([]byte("a\rb\r\n\x1b[0m\xff\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		lines := lastLines(b)
+		size := 0
+		for _, l := range lines {
+			size += len(l)
+			if !utf8.ValidString(l) || pasar.Clean(l) != l {
+				t.Errorf("line %q isn't clean", l)
+			}
+		}
+		if len(lines) > pasar.TailLines || size > pasar.TailBytes {
+			t.Errorf("%d lines of %d bytes", len(lines), size)
+		}
+	})
+}
+
+func FuzzDecodeGaps(f *testing.F) {
+	f.Add([]byte(`{"gap_from":3,"gap_to":6}` + "\n" + `{"gap_from":8,"gap_to":10}`))
+	f.Add([]byte(`{"gap_from":-3,"gap_to":9223372036854775807}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		last := int64(0)
+		for _, g := range decodeGaps(b) {
+			if g.From < last || g.To <= g.From {
+				t.Errorf("gap %+v after %d", g, last)
+			}
+			last = g.To
+		}
+	})
+}
+
+func FuzzDecodeHolding(f *testing.F) {
+	b, _ := json.Marshal(pasar.Holding{Key: pasar.AttemptKey{Job: 1, Attempt: 1}, Nonce: "n", Boot: "b", Pid: 1})
+	f.Add(b)
+	f.Add([]byte(`{"nonce":`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if h, whole := decodeHolding(b); whole != (h.Nonce != "" && h.Boot != "" && h.Pid > 0) {
+			t.Errorf("%+v is whole: %v", h, whole)
+		}
+	})
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	b, _ := json.Marshal(pasar.ExitRecord{Key: pasar.AttemptKey{Job: 1, Attempt: 1}, Nonce: "n"})
+	f.Add(b)
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := decodeRecord(b); err == nil && (r.Nonce == "" || r.Key.Job <= 0) {
+			t.Errorf("believed %+v", r)
+		}
+	})
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("1 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22"))
+	f.Fuzz(func(t *testing.T, b []byte) { _, _, _ = parseStat(b) })
+}
+
+func FuzzParseMeminfo(f *testing.F) {
+	f.Add([]byte("MemTotal:       65536000 kB\nMemFree: 1 kB\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if n, err := parseMeminfo(b); err == nil && n <= 0 {
+			t.Errorf("%d bytes", n)
+		}
+	})
+}
