@@ -1,6 +1,7 @@
 package local
 
 import (
+	"path/filepath"
 	"testing"
 
 	"pasar"
@@ -9,7 +10,7 @@ import (
 
 // BenchmarkLaunch is from the call to the claim: what stands between a decision and its effect.
 func BenchmarkLaunch(b *testing.B) {
-	o := Options{DataDir: b.TempDir(), RunDir: b.TempDir(), Supervisor: supervisorPath}
+	o := Options{DataDir: b.TempDir(), RunDir: filepath.Join(b.TempDir(), "run"), Supervisor: supervisorPath}
 	m, err := New(o)
 	if err != nil {
 		b.Fatal(err)

@@ -119,15 +119,9 @@ func (m *Machine) ofOtherBoot(dir string) (bool, error) {
 // handOver gives the attempt to a warm supervisor and waits for its word. again is why it must be
 // tried anew; a supervisor that was given the directory then can't run it any more.
 func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err error) {
-	var w *warm
-	select {
-	case w = <-m.pool.ready:
-	case err := <-m.pool.failed:
+	w, err := m.pool.take(ctx)
+	if err != nil {
 		return nil, err
-	case <-m.pool.stop:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	}
 	dir := m.attemptDir(h.Key)
 	if err := w.conn.Send(ipc.AttachLaunch, &ipc.Launch{Dir: dir}); err != nil {

@@ -91,6 +91,27 @@ func TestWhatCanNotBeginIsSurelyNotLaunched(t *testing.T) {
 	}
 }
 
+func TestDirectoriesThatWillNotDoAreRefusedAtOnce(t *testing.T) {
+	p := newPlace(t)
+	open := filepath.Join(p.data, "open to all")
+	if err := os.Mkdir(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Options){
+		"a run directory open to others": func(o *Options) { o.RunDir = open },
+		"a relative data directory":      func(o *Options) { o.DataDir = "data" },
+		"a file for data directory":      func(o *Options) { o.DataDir = supervisorPath },
+		"a relative supervisor":          func(o *Options) { o.Supervisor = "pasar-supervisor" },
+	} {
+		o := p.options()
+		change(&o)
+		if m, err := New(o); err == nil {
+			_ = m.Close()
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
 func TestAFailureIsNotCalledNeverOnceTheAttemptMayExist(t *testing.T) {
 	p := newPlace(t)
 	m := p.open()

@@ -21,6 +21,7 @@ import (
 
 	"pasar"
 	"pasar/gpu"
+	"pasar/ipc"
 	"pasar/target"
 )
 
@@ -98,6 +99,10 @@ func New(o Options) (*Machine, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("local machine: %w", err)
 		}
+	}
+	// A supervisor would refuse it too, and has nobody to tell.
+	if err := ipc.CheckPrivateDir(o.RunDir); err != nil {
+		return nil, fmt.Errorf("local machine: %w", err)
 	}
 	boot, err := bootID()
 	if err != nil {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,7 @@ const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
 	livedWell  = 10 * time.Second // one that lived so long before it died is no storm
+	restTime   = 20 * time.Millisecond
 )
 
 // warmLog holds what supervisors said before they had an attempt.
@@ -41,7 +43,8 @@ type pool struct {
 	log    *slog.Logger
 	reaper *reaper
 	ready  chan *warm
-	failed chan error // why there is none, to launches that wait
+	failed chan error    // why there is none, to launches that wait
+	wanted chan struct{} // a launch waits
 	stop   chan struct{}
 	done   chan struct{}
 
@@ -62,7 +65,7 @@ type warm struct {
 func newPool(o Options) *pool {
 	p := &pool{
 		o: o, log: o.Log, reaper: newReaper(),
-		ready: make(chan *warm), failed: make(chan error),
+		ready: make(chan *warm), failed: make(chan error), wanted: make(chan struct{}),
 		stop: make(chan struct{}), done: make(chan struct{}), well: make(chan struct{}),
 	}
 	go p.keep()
@@ -90,6 +93,7 @@ func (p *pool) keep() {
 		}
 		select {
 		case p.ready <- w:
+			p.rest()
 		case <-p.stop:
 			p.letGo(w)
 			return
@@ -99,6 +103,34 @@ func (p *pool) keep() {
 				p.mended()
 			}
 			p.spoilt(p.died(status))
+		}
+	}
+}
+
+// rest leaves the processors to the attempt that was just launched, unless a launch waits already.
+func (p *pool) rest() {
+	t := time.NewTimer(restTime)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-p.wanted:
+	case <-p.stop:
+	}
+}
+
+// take is the warm supervisor. While there is none it waits, and for how long is the pool's affair.
+func (p *pool) take(ctx context.Context) (*warm, error) {
+	for {
+		select {
+		case w := <-p.ready:
+			return w, nil
+		case p.wanted <- struct{}{}: // ends a rest
+		case err := <-p.failed:
+			return nil, err
+		case <-p.stop:
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 }
