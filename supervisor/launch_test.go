@@ -68,6 +68,18 @@ print([os.isatty(i) for i in range(3)], os.getpgrp()==os.getpid(), os.tcgetpgrp(
 	}
 }
 
+// Whoever leads a process group but no session can't make one.
+func TestASupervisorWithoutASessionGivesTheJobOne(t *testing.T) {
+	r := warmAs(t, &syscall.SysProcAttr{Setpgid: true})
+	r.spec.Argv = pasar.Args([]string{"sh", "-c", `test -t 0 && echo $$ $(ps -o sid=,pgid=,tpgid= -p $$) > /dev/tty; sleep 600 & exit 2`})
+	r.launch()
+	rec := r.end()
+	f := strings.Fields(r.output())
+	if len(f) != 4 || f[1] != f[0] || f[2] != f[0] || f[3] != f[0] || rec.Exit.Code != 2 {
+		t.Errorf("pid, session, group, foreground: %q; %+v", f, rec)
+	}
+}
+
 func TestACommandIsFoundAsExecvpWould(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) {

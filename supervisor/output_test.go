@@ -162,6 +162,18 @@ func TestTheExitRecordFitsOnAFullDisk(t *testing.T) {
 	}
 }
 
+func TestADirectoryRemovedUnderTheJobStillGetsItsRecord(t *testing.T) {
+	r := start(t, "sh", "-c", "read x; echo bye")
+	c := r.attach(ipc.Hello{Mode: ipc.ModeType})
+	if err := os.RemoveAll(r.dir); err != nil {
+		t.Fatal(err)
+	}
+	c.send(ipc.AttachIn, &ipc.In{Data: []byte("\n")})
+	if rec := r.end2(c); rec.Exit.Code != 0 || rec.Tail[len(rec.Tail)-1] != "bye" {
+		t.Errorf("%+v", rec)
+	}
+}
+
 func TestATerminalHeldByAStrangerDoesNotHoldUpTheEnd(t *testing.T) {
 	r := start(t, "sh", "-c", "tty; read x; echo bye")
 	typist := r.attach(ipc.Hello{Mode: ipc.ModeType})

@@ -61,6 +61,11 @@ type rig struct {
 // warm starts a supervisor that has no attempt yet.
 func warm(t testing.TB) *rig {
 	t.Helper()
+	return warmAs(t, &syscall.SysProcAttr{Setsid: true})
+}
+
+func warmAs(t testing.TB, attr *syscall.SysProcAttr) *rig {
+	t.Helper()
 	tmp, err := os.MkdirTemp("", "sup")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +91,7 @@ func warm(t testing.TB) *rig {
 	r.cmd = exec.Command(program, "warm", "--run", r.run)
 	r.cmd.ExtraFiles = []*os.File{theirs}
 	r.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	r.cmd.SysProcAttr = attr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -110,14 +115,18 @@ func warm(t testing.TB) *rig {
 	return r
 }
 
+func (r *rig) writeSpec() error {
+	b, err := json.Marshal(r.spec)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.dir, pasar.SpecFile), b, 0o600)
+}
+
 // launch writes the spec and sends LAUNCH.
 func (r *rig) launch() {
 	r.t.Helper()
-	b, err := json.Marshal(r.spec)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(r.dir, pasar.SpecFile), b, 0o600); err != nil {
+	if err := r.writeSpec(); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := r.control.Send(ipc.AttachLaunch, &ipc.Launch{Dir: r.dir}); err != nil {
@@ -316,6 +325,48 @@ func TestAWarmSupervisorDiesWithItsStarter(t *testing.T) {
 	}
 	if d, _ := os.ReadDir(r.run); len(d) != 0 {
 		t.Errorf("left behind: %v", d)
+	}
+}
+
+func TestTermEndsAWarmSupervisor(t *testing.T) {
+	r := warm(t)
+	eventually(t, patience, "the socket is there", func() bool { d, _ := os.ReadDir(r.run); return len(d) == 1 })
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-r.died:
+	case <-time.After(patience):
+		t.Fatal("it lives on")
+	}
+}
+
+func TestALaunchThatCannotBeIsRefusedAndNothingWasLaunched(t *testing.T) {
+	for name, spoil := range map[string]func(r *rig) error{
+		"no directory": func(r *rig) error { return os.RemoveAll(r.dir) },
+		"no spec":      func(r *rig) error { return os.Remove(filepath.Join(r.dir, pasar.SpecFile)) },
+		"a bad spec":   func(r *rig) error { return os.WriteFile(filepath.Join(r.dir, pasar.SpecFile), []byte("{"), 0o600) },
+		"no command": func(r *rig) error {
+			return os.WriteFile(filepath.Join(r.dir, pasar.SpecFile), []byte(`{"nonce":"x"}`), 0o600)
+		},
+	} {
+		r := warm(t)
+		r.spec.Argv = pasar.Args([]string{"true"})
+		if err := r.writeSpec(); err != nil {
+			t.Fatal(err)
+		}
+		if err := spoil(r); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.control.Send(ipc.AttachLaunch, &ipc.Launch{Dir: r.dir}); err != nil {
+			t.Fatal(err)
+		}
+		if st := r.next(); st.State != ipc.AttemptFailed || st.Error == "" {
+			t.Errorf("%s: %+v", name, st)
+		}
+		select {
+		case <-r.died:
+		case <-time.After(patience):
+			t.Errorf("%s: it lives on", name)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // outSize is how much output goes in one frame.
-const outSize = 32 << 10
+const outSize = 16 << 10
 
 // sendEvent tells a daemon of an event.
 func (p *peer) sendEvent(ev numbered) error {
