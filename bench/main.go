@@ -86,7 +86,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		cancel()
 		l.sweep()
 		if ctx.Err() != nil {
-			return errInterrupted
+			err = errInterrupted
 		}
 		for _, res := range results { // so that what was measured isn't lost with a later row
 			fmt.Fprintf(stderr, "  %s\n", strings.Join(slices.DeleteFunc(res.cells(), func(c string) bool { return c == "" }), " | "))
@@ -95,6 +95,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stderr, "  failed: %v\n", err)
 		}
 		rep.add(r, results, err, time.Since(began))
+		if ctx.Err() != nil {
+			break // what was measured is still worth showing
+		}
 	}
 	rep.end()
 	if *asJSON {

@@ -13,6 +13,10 @@ type spooler struct {
 	dir string
 }
 
+// spoolerMost is how many jobs task-spooler holds: each is a process with a connection to the server,
+// which waits by select(2) and so has at most 1024 descriptors. Beyond that, submits wait.
+const spoolerMost = 900
+
 // newSpooler is nil when task-spooler isn't installed.
 func (l *lab) newSpooler() (*spooler, error) {
 	if l.tsp == "" {
