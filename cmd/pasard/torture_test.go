@@ -171,6 +171,11 @@ func TestOutputHasNoGapOverKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := h.with(ctx, func(c *ipc.Client) error { // a daemon that dies before the launch runs nothing
+		return c.Wait(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{id}, Started: true}, func([]byte) error { return nil })
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
 		h.kill()
 		h.spawn()
