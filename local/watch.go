@@ -130,19 +130,21 @@ func (m *Machine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) err
 			return fmt.Errorf("stop %s: %w", h.Key, err)
 		}
 	}
-	if l := m.sender(h); l != nil && l.conn.Send(ipc.AttachStop, &ipc.StopFrame{Stop: s}) == nil {
-		return nil
-	}
+	// A connection of its own shows that the stop has arrived. The link of a watch would not: it may be
+	// closed the moment after. It serves when the supervisor has no descriptor left for another.
 	err := m.reach(ctx, h, func(l *link) error {
 		if over(l.last.Status) {
 			return nil
 		}
 		return l.sendLast(ipc.AttachStop, &ipc.StopFrame{Stop: s})
 	})
-	if err != nil {
-		return fmt.Errorf("stop %s: %w", h.Key, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if l := m.sender(h); l != nil && ctx.Err() == nil && l.conn.Send(ipc.AttachStop, &ipc.StopFrame{Stop: s}) == nil {
+		return nil
+	}
+	return fmt.Errorf("stop %s: %w", h.Key, err)
 }
 
 // over reports whether there is nothing left to stop.
