@@ -36,17 +36,27 @@ func measureRecover(ctx context.Context, l *lab) ([]result, error) {
 	if err := settle(ctx, 2*time.Second); err != nil {
 		return nil, err
 	}
-	answered, adopted := series{Unit: "ms"}, series{Unit: "ms"}
+	none, err := l.newHome(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	defer none.close()
+	floor, answered, adopted := series{Unit: "ms"}, series{Unit: "ms"}, series{Unit: "ms"}
 	for range l.pick(7, 2) {
+		none.kill()
+		began := time.Now()
+		if err := none.start(ctx); err != nil {
+			return nil, err
+		}
+		floor.Values = append(floor.Values, ms(time.Since(began)))
+		none.kill()
+
 		h.kill()
 		if err := until(ctx, "the supervisors noticed", 5*time.Millisecond, func() bool { return h.adopted() == 0 }); err != nil {
 			return nil, err
 		}
-		began := time.Now()
-		if err := h.spawn(); err != nil {
-			return nil, err
-		}
-		if err := h.answer(ctx); err != nil {
+		began = time.Now()
+		if err := h.start(ctx); err != nil {
 			return nil, err
 		}
 		answered.Values = append(answered.Values, ms(time.Since(began)))
@@ -67,7 +77,7 @@ func measureRecover(ctx context.Context, l *lab) ([]result, error) {
 	}
 	what := fmt.Sprintf("start after kill -9, %d queued, %d running: ", many, running)
 	return []result{
-		{What: what + "first answer", Value: answered, Reach: atMost(100)},
+		{What: what + "first answer", Value: answered, Against: "nothing to recover", Other: floor, Reach: atMost(100)},
 		{What: what + "all adopted", Value: adopted, Reach: atMost(1000)},
 		{What: "anonymous memory a second after that", Value: series{"MiB", []float64{anon}}},
 	}, nil
