@@ -325,3 +325,37 @@ func TestManyAttemptsAtOnce(t *testing.T) {
 		t.Errorf("found %d, %v", len(found), err)
 	}
 }
+
+func TestAFullDiskIsSurelyNothingLaunchedAndItRecovers(t *testing.T) {
+	p := newPlace(t)
+	disk := filepath.Join(p.data, "disk")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m,mode=0700"); err != nil {
+		t.Skipf("a small file system is needed, which only root can mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	p.data = disk
+	m := p.open()
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("the disk isn't full: %v", err)
+	}
+	if _, err := m.Launch(limited(t), shell(1, "true")); !target.IsNever(err) || !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("error %v (never: %v)", err, target.IsNever(err))
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the space is free", func() bool { // a child that is being forked may hold the file until it executes
+		var st unix.Statfs_t
+		return unix.Statfs(disk, &st) == nil && st.Bfree > st.Blocks/2
+	})
+	ended(t, m, shell(2, "true"))
+	p.endAll() // before the disk goes
+}
