@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"pasar"
 	"pasar/target"
@@ -171,95 +169,6 @@ func (s *suite) endsUnseen() {
 	s.ranOnce(r)
 }
 
-func (s *suite) logsResume() {
-	t := s.h.Open()
-	work := strings.Repeat("all work and no play makes jack a dull boy.", 100)
-	text := strings.Repeat("1", 1000) + strings.Repeat(work, 40)
-	r := s.prepare(Program{Print: text[:1000], Then: work, Times: 40}, true)
-	h := s.launch(t, r)
-	s.awaitRunning(t, r)
-	head, cursor := "", target.Cursor(0)
-	s.until(func() bool {
-		var more string
-		more, cursor = s.output(t, h, cursor, false)
-		head += more
-		return len(head) >= 1000
-	}, "its output")
-	if head != text[:1000] {
-		s.Fatalf("output at the gate is %d bytes, %q…", len(head), head[:min(len(head), 60)])
-	}
-	r.open(s)
-	s.ended(s.awaitEnd(t, h))
-	for _, from := range []target.Cursor{0, 1, 1000, 65535, 65536, target.Cursor(len(text) - 1), target.Cursor(len(text))} {
-		for _, obj := range []target.Target{t, s.h.Open()} {
-			if out, end := s.output(obj, h, from, false); out != text[from:] || int(end) != len(text) {
-				s.Errorf("from %d: %d bytes up to %d, want the rest up to %d", from, len(out), end, len(text))
-			}
-		}
-	}
-	for _, follow := range []bool{false, true} {
-		end, err := t.Logs(s.ctx, h, target.Cursor(len(text)+999), follow, func(c target.Chunk) error {
-			s.Errorf("past the end there is %+v", c)
-			return nil
-		})
-		if err != nil || int(end) != len(text) {
-			s.Errorf("a cursor past the end ends at %d (%v), want %d", end, err, len(text))
-		}
-	}
-	stop := errors.New("stop")
-	if end, err := t.Logs(s.ctx, h, 0, false, func(target.Chunk) error { return stop }); !errors.Is(err, stop) || end != 0 {
-		s.Errorf("a reader that stops gets %v at %d", err, end)
-	}
-}
-
-func (s *suite) logsFollow() {
-	t := s.h.Open()
-	line := strings.Repeat("0123456789", 1000)
-	tail := strings.Repeat(line, 30)
-	r := s.prepare(Program{Print: "first.", Then: line, Times: 30}, true)
-	h := s.launch(t, r)
-	followers := []target.Target{t, s.h.Open()}
-	got := make([]strings.Builder, len(followers))
-	seen := make(chan struct{}, len(followers))
-	var wg sync.WaitGroup
-	for i, f := range followers {
-		wg.Go(func() {
-			at := int64(0)
-			end, err := f.Logs(s.ctx, h, 0, true, func(c target.Chunk) error {
-				if c.Offset != at || c.Gap != 0 {
-					s.Errorf("follower %d: chunk at %d, want %d", i, c.Offset, at)
-				}
-				if at == 0 {
-					seen <- struct{}{}
-				}
-				at += int64(len(c.Data))
-				got[i].Write(c.Data)
-				return nil
-			})
-			if err != nil || int64(end) != at {
-				s.Errorf("follower %d ended at %d of %d: %v", i, end, at, err)
-			}
-		})
-	}
-	for range followers {
-		select {
-		case <-seen:
-		case <-s.ctx.Done():
-			s.Fatal("a follower sees nothing")
-		}
-	}
-	r.open(s)
-	wg.Wait()
-	for i := range got {
-		if got[i].String() != "first."+tail {
-			s.Errorf("follower %d got %d bytes, want %d", i, got[i].Len(), len(tail)+6)
-		}
-	}
-	if out, _ := s.output(s.h.Open(), h, 3, true); out != "st."+tail {
-		s.Errorf("followed after the end: %d bytes, want %d", len(out), len(tail)+3)
-	}
-}
-
 func (s *suite) causesOfEnd() {
 	t := s.h.Open()
 	for name, c := range map[string]struct {
@@ -295,116 +204,6 @@ func (s *suite) causesOfEnd() {
 			s.Errorf("%s: ended by %+v (%s), want %+v", name, rec.Exit, rec.LaunchError, c.exit)
 		}
 		s.ranOnce(r)
-	}
-}
-
-func (s *suite) signal(t target.Target, h target.Handle, stop pasar.Stop) {
-	s.Helper()
-	if err := t.Signal(s.ctx, h, stop); err != nil {
-		s.Fatalf("stop %s: %v", h.Key, err)
-	}
-}
-
-func (s *suite) stopTerm() {
-	t := s.h.Open()
-	r := s.prepare(Program{}, true)
-	h := s.launch(t, r)
-	s.awaitRunning(t, r)
-	s.signal(t, h, pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(patience)})
-	rec := s.ended(s.awaitEnd(t, h))
-	if rec.Exit.Signal != int(syscall.SIGTERM) || rec.StopStep != pasar.StepTerm || rec.Stop == nil || rec.Stop.ID != "s1" || rec.Stop.Why != pasar.StopCancel {
-		s.Errorf("record of a stopped attempt: %+v, stop %+v", rec, rec.Stop)
-	}
-}
-
-// stopAtOnce: whether the stop comes by the object that launched or by another, and however far the
-// attempt has come by then, it ends of it.
-func (s *suite) stopAtOnce() {
-	launcher, other := s.h.Open(), s.h.Open()
-	for i := range 10 {
-		r := s.prepare(Program{}, true)
-		h := s.launch(launcher, r)
-		by := launcher
-		if i%2 == 1 {
-			by = other
-		}
-		s.signal(by, h, pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(patience)})
-		rec := s.ended(s.awaitEnd(launcher, h))
-		if rec.Exit.Signal == 0 && rec.LaunchError == "" || rec.Stop == nil {
-			s.Errorf("record of one stopped at once: %+v", rec)
-		}
-	}
-}
-
-func (s *suite) stopKill() {
-	t := s.h.Open()
-	r := s.prepare(Program{IgnoreTerm: true}, true)
-	h := s.launch(t, r)
-	s.awaitRunning(t, r)
-	began := time.Now()
-	grace := 300 * time.Millisecond
-	s.signal(t, h, pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(grace)})
-	rec := s.ended(s.awaitEnd(t, h))
-	if rec.Exit.Signal != int(syscall.SIGKILL) || rec.StopStep != pasar.StepKill {
-		s.Errorf("record of one that ignored SIGTERM: %+v", rec)
-	}
-	if took := time.Since(began); took < grace {
-		s.Errorf("killed after %v, within its grace of %v", took, grace)
-	}
-}
-
-func (s *suite) stopNow() {
-	t := s.h.Open()
-	r := s.prepare(Program{IgnoreTerm: true}, true)
-	h := s.launch(t, r)
-	s.awaitRunning(t, r)
-	s.signal(t, h, pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(time.Hour), Now: true})
-	if rec := s.ended(s.awaitEnd(t, h)); rec.Exit.Signal != int(syscall.SIGKILL) || rec.StopStep != pasar.StepKill {
-		s.Errorf("record of one killed at once: %+v", rec)
-	}
-}
-
-func (s *suite) stopRepeated() {
-	t := s.h.Open()
-	r := s.prepare(Program{IgnoreTerm: true}, true)
-	h := s.launch(t, r)
-	s.awaitRunning(t, r)
-	stop := pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(time.Hour)}
-	for range 3 {
-		s.signal(t, h, stop)
-	}
-	if o := s.observe(t, h); o.Status != target.Running {
-		s.Errorf("stopped three times within its grace, it is %s", o.Status)
-	}
-	stop.Now = true
-	s.signal(t, h, stop)
-	if rec := s.ended(s.awaitEnd(t, h)); rec.Exit.Signal != int(syscall.SIGKILL) || rec.Stop == nil || rec.Stop.ID != "s1" {
-		s.Errorf("record of one whose grace was cut short: %+v", rec)
-	}
-}
-
-func (s *suite) stopByAdopter() {
-	first := s.h.Open()
-	r := s.prepare(Program{IgnoreTerm: true}, true)
-	h := s.launch(first, r)
-	s.awaitRunning(first, r)
-	stop := pasar.Stop{ID: "s1", Why: pasar.StopCancel, Grace: pasar.Duration(200 * time.Millisecond)}
-	s.signal(first, h, stop)
-	second := s.h.Open()
-	s.signal(second, h, stop)
-	if rec := s.ended(s.awaitEnd(second, h)); rec.Exit.Signal != int(syscall.SIGKILL) || rec.StopStep != pasar.StepKill {
-		s.Errorf("record %+v", rec)
-	}
-}
-
-func (s *suite) stopEnded() {
-	t := s.h.Open()
-	r := s.prepare(Program{Code: 2}, false)
-	h := s.launch(t, r)
-	s.ended(s.awaitEnd(t, h))
-	s.signal(t, h, pasar.Stop{ID: "s1", Why: pasar.StopCancel})
-	if rec := s.ended(s.observe(t, h)); rec.Exit.Code != 2 || rec.Stop != nil {
-		s.Errorf("a late stop changed the record to %+v", rec)
 	}
 }
 
