@@ -75,6 +75,9 @@ func (a *app) connect(ctx context.Context) error {
 	if err == nil || !errors.As(err, &e) || e.Code != ipc.CodeNoDaemon || a.noStart {
 		return err
 	}
+	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+		<-ctx.Done() // the greeting may have timed out just before
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
