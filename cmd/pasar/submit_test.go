@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func TestAChangeLostWithItsDaemonIsAskedAgainUnderTheSameNumber(t *testing.T) {
+	var f *fake
+	var requests []string
+	note := func(c *ipc.Call) { requests = append(requests, bind[ipc.SubmitRequest](t, c).Request) }
+	f = newFake(t, verbs{ipc.VerbSubmit: func(ctx context.Context, c *ipc.Call) error {
+		note(c)
+		f.replace(verbs{ipc.VerbSubmit: func(_ context.Context, c *ipc.Call) error {
+			note(c)
+			return c.Answer(ipc.SubmitAnswer{Job: 7, State: pasar.Queued, Sentence: "starts now", View: jobView(t, job(7, pasar.Queued, ""))})
+		}}.handle)
+		<-ctx.Done()
+		return ctx.Err()
+	}}.handle)
+	r := f.run("submit", "true")
+	if r.code != 0 || r.out != "submitted #7 true (one whole GPU; starts now)\n" {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.stderr)
+	}
+	if len(requests) != 2 || requests[0] != requests[1] || requests[0] == "" {
+		t.Errorf("asked under %q", requests)
+	}
+}
+
+func TestSubmitRecordsExactlyWhatAChildWouldInherit(t *testing.T) {
+	var got ipc.SubmitRequest
+	f := newFake(t, verbs{ipc.VerbSubmit: func(_ context.Context, c *ipc.Call) error {
+		got = bind[ipc.SubmitRequest](t, c)
+		return c.Answer(ipc.SubmitAnswer{Job: 1, View: jobView(t, job(1, pasar.Queued, ""))})
+	}}.handle)
+	args := []string{"submit", "--mem", "24G", "--time", "2h", "--bid", "1500", "--name", "n", "--tag", "a", "--tag", "b", "--env", "ADD=1", "--env", "PATH",
+		"--cwd", "/", "--grace", "5s", "--ram", "1G", "--key", "k", "--hold", "--by", "ada", "--note", "x", "/bin/echo", "--time", "a b", "\xff\n'", ""}
+	env := f.env("Z=\xfe", "B=1", "B=2", "PASAR_JOB_ID=9", "PASAR_EVENTS=/x", "PASAR_TOKEN=t", "PASAR_GPU_FRACTION=0.5", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.5")
+	if r := runIn(t, t.Context(), env, args...); r.code != 0 {
+		t.Fatalf("exit %d, %q", r.code, r.stderr)
+	}
+	s := got.Spec
+	if want := []pasar.Arg{"/bin/echo", "--time", "a b", "\xff\n'", ""}; !slices.Equal(s.Argv, want) {
+		t.Errorf("argv %q", s.Argv)
+	}
+	if s.Claim.Kind != pasar.Slice || s.Claim.GPUs != 1 || s.Claim.Mem != 24*pasar.GiB || s.Claim.RAM != pasar.GiB {
+		t.Errorf("claim %+v", s.Claim)
+	}
+	if s.Time != pasar.Duration(2*time.Hour) || s.Grace != pasar.Duration(5*time.Second) || s.Bid != 1500 || s.Name != "n" || s.Key != "k" || !s.Hold ||
+		s.By != "ada" || s.Note != "x" || s.Cwd != "/" || !slices.Equal(s.Tags, []string{"a", "b"}) {
+		t.Errorf("spec %+v", s)
+	}
+	want := []pasar.Arg{"ADD=1", "B=2", pasar.Arg("HOME=" + f.dir), "PASAR_SOCKET=" + pasar.Arg(f.path), "PASAR_TOKEN=t", "PATH=/usr/bin:/bin", "Z=\xfe"}
+	if !slices.Equal(got.Surroundings.Env, want) {
+		t.Errorf("env %q\nwant %q", got.Surroundings.Env, want)
+	}
+	if runIn(t, t.Context(), env, "submit", "--no-env", "true").code != 0 || len(got.Surroundings.Env) != 2 {
+		t.Errorf("--no-env leaves %q", got.Surroundings.Env)
+	}
+	if n := len(got.Surroundings.Limits); n != resources {
+		t.Errorf("%d limits", n)
+	}
+	old := unix.Umask(0o137)
+	_ = runIn(t, t.Context(), env, "submit", "true")
+	unix.Umask(old)
+	if got.Surroundings.Umask != 0o137 || got.Surroundings.Nice < -20 || got.Surroundings.Nice > 19 {
+		t.Errorf("umask %o, nice %d", got.Surroundings.Umask, got.Surroundings.Nice)
+	}
+}
+
+func TestOneArgumentWithSpacesIsALineForAShell(t *testing.T) {
+	for _, tc := range []struct {
+		in   []string
+		sh   bool
+		want []string
+	}{
+		{[]string{"echo $X | cat"}, false, []string{shell, "-c", "echo $X | cat"}},
+		{[]string{"echo"}, false, []string{"echo"}},
+		{[]string{"a b", "c"}, false, []string{"a b", "c"}},
+		{[]string{"echo", "$X"}, true, []string{shell, "-c", "echo $X"}},
+	} {
+		if got, err := argvOf(tc.in, tc.sh); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%q: %q, %v", tc.in, got, err)
+		}
+	}
+}
+
+func TestAMissingCommandIsQueuedAndWarnedOf(t *testing.T) {
+	f := newFake(t, verbs{ipc.VerbSubmit: func(_ context.Context, c *ipc.Call) error {
+		return c.Answer(ipc.SubmitAnswer{Job: 1, View: jobView(t, job(1, pasar.Queued, ""))})
+	}}.handle)
+	for cmd, want := range map[string]string{"no-such-program": "no-such-program is not on the PATH", "./nope": "./nope does not exist", "/etc/passwd": "is not executable", "true": ""} {
+		r := f.run("submit", cmd)
+		if r.code != 0 || (want == "") != (r.stderr == "") || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: exit %d, %q", cmd, r.code, r.stderr)
+		}
+	}
+}
