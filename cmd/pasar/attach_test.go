@@ -314,3 +314,49 @@ func TestATerminalGetsColoursAndNoWiderLines(t *testing.T) {
 		}
 	}
 }
+
+func TestAProgressBarIsSeenWhileItGrows(t *testing.T) {
+	h := newHome(t)
+	if err := unix.Mkfifo(filepath.Join(h.dir, "gate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := h.onTerminal("submit", "--gpus", "0", "--wait", `printf '\033]0;t\007 10%%\r'; read x < gate; printf ' 20%%\r'; read x < gate; printf '100%%\nend'`)
+	for _, step := range []string{" 10%", "\r\x1b[K 20%", "100%\r\nend\r\n"} {
+		s.expect(step)
+		if step[0] != '1' {
+			if err := os.WriteFile(filepath.Join(h.dir, "gate"), []byte("\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.expect("completed")
+	if strings.Contains(s.text(), "\x1b]") {
+		t.Errorf("the title came through: %q", s.text())
+	}
+}
+
+func TestALiveLineKeepsToOneRow(t *testing.T) {
+	l := &liveLine{width: 11}
+	l.add([]byte("done\nab\tcdefghijkl"))
+	if got := l.line(); got != "ab    cde…" {
+		t.Errorf("shows %q", got)
+	}
+	if got := l.line(); got != "" {
+		t.Errorf("shows it again: %q", got)
+	}
+	l.add([]byte("\rxy"))
+	if got := l.line(); got != "\r\x1b[Kxy    cde…" {
+		t.Errorf("then %q", got)
+	}
+	l.add(bytes.Repeat([]byte("z"), 3*maxLive))
+	if len(l.raw) > maxLive {
+		t.Errorf("keeps %d bytes", len(l.raw))
+	}
+	l.add([]byte("\n"))
+	if got := l.line() + l.back(); got != "\r\x1b[K" {
+		t.Errorf("after its end %q", got)
+	}
+	if l.back() != "" {
+		t.Error("taken back twice")
+	}
+}

@@ -19,14 +19,15 @@ type shower struct {
 	err error
 	due *time.Timer // nil: nothing waits to be settled
 	end bool
+
+	live *liveLine // on a terminal: the line under way is shown before it ends
 }
 
 func (s *shower) put(raw []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = s.to.put(s.r.render(raw))
-	}
+	s.live.add(raw)
+	s.show(s.r.render(raw))
 	if s.due == nil {
 		s.due = time.AfterFunc(settleAfter, s.settle)
 	}
@@ -37,8 +38,25 @@ func (s *shower) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.due = nil
-	if s.err == nil && !s.end {
-		s.err = s.to.put(s.r.settle())
+	if s.end {
+		return
+	}
+	s.show(s.r.settle())
+	if line := s.live.line(); line != "" && s.err == nil {
+		s.err = s.to.put([]byte(line))
+	}
+}
+
+// show puts text where the line under way may stand.
+func (s *shower) show(text []byte) {
+	if s.err != nil || len(text) == 0 {
+		return
+	}
+	if back := s.live.back(); back != "" {
+		s.err = s.to.put([]byte(back))
+	}
+	if s.err == nil {
+		s.err = s.to.put(text)
 	}
 }
 
@@ -50,9 +68,10 @@ func (s *shower) finish() error {
 	if s.due != nil {
 		s.due.Stop()
 	}
-	if s.err == nil {
-		s.err = s.to.put(s.r.finish())
+	if back := s.live.back(); back != "" && s.err == nil {
+		s.err = s.to.put([]byte(back))
 	}
+	s.show(s.r.finish())
 	if err := s.to.close(); s.err == nil {
 		s.err = err
 	}
@@ -62,6 +81,11 @@ func (s *shower) finish() error {
 // copy shows all output.
 func (o *outputStream) copy(ctx context.Context, a *app, r renderer, to sink) error {
 	s := &shower{r: r, to: to}
+	if _, plain := to.(*plainSink); plain && o.follow && a.term.is {
+		if _, rendered := r.(*lines); rendered {
+			s.live = &liveLine{width: a.term.width}
+		}
+	}
 	err := o.read(ctx, a, s.put)
 	if ferr := s.finish(); err == nil {
 		err = ferr
