@@ -163,6 +163,7 @@ type AttemptRecord struct {
 	Nonce      string      `json:"nonce"`
 	Grant      Grant       `json:"grant"`
 	LaunchedAt time.Time   `json:"launched_at"`
+	LaunchBoot string      `json:"launch_boot,omitempty"` // boot id of then: another boot's attempts are over
 	StartedAt  time.Time   `json:"started_at,omitzero"`
 	EndedAt    time.Time   `json:"ended_at,omitzero"`
 	StartMono  Duration    `json:"start_mono,omitempty"` // CLOCK_BOOTTIME at the start, of boot StartBoot

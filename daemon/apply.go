@@ -43,7 +43,7 @@ func (s *state) apply(r pasar.Record) {
 				return false
 			}
 			j.Phase = phaseLaunching
-			j.Attempts = append(j.Attempts, pasar.AttemptRecord{Attempt: f.Attempt, Nonce: f.Nonce, Grant: f.Grant, LaunchedAt: r.At})
+			j.Attempts = append(j.Attempts, pasar.AttemptRecord{Attempt: f.Attempt, Nonce: f.Nonce, Grant: f.Grant, LaunchedAt: r.At, LaunchBoot: r.Boot})
 			return true
 		})
 	case pasar.Started:

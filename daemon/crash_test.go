@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +63,9 @@ func (s *story) run(d *running) {
 	}
 	claimed := func(name string) func() error {
 		return func() error {
-			return s.w.machine.AwaitStatus(ctx, key(s.ids[name], 1), target.Claimed, target.Running)
+			err := s.w.machine.AwaitStatus(ctx, key(s.ids[name], 1), target.Claimed, target.Running)
+			synctest.Wait() // until the daemon has seen it so
+			return err
 		}
 	}
 	begin := func(name string) func() error {
@@ -246,5 +250,63 @@ func TestAVanishedAttemptIsLostAndItsPlaceIsFree(t *testing.T) {
 			t.Errorf("verdict = %+v", j.Verdict)
 		}
 		w.check()
+	})
+}
+
+// A brokenMachine can't launch anything while it is full.
+type brokenMachine struct {
+	*targettest.Fake
+	full *atomic.Bool
+}
+
+func (m brokenMachine) Launch(ctx context.Context, a target.Attempt) (target.Handle, error) {
+	if m.full.Load() {
+		return target.Handle{}, target.Never(fmt.Errorf("make attempt directory: %w", syscall.ENOSPC))
+	}
+	return m.Fake.Launch(ctx, a)
+}
+
+func TestALaunchThatAFullDiskPreventsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		var full atomic.Bool
+		w.wrap = func(f *targettest.Fake) target.Target { return brokenMachine{f, &full} }
+		d := w.start(nil)
+		full.Store(true)
+		stays, goes := d.submit(spec("stays", 1000)), d.submit(spec("goes", 1000))
+		time.Sleep(time.Minute)
+		d.expect(stays, pasar.Starting)
+		if n := len(d.status().Incidents); n != 2 {
+			t.Errorf("%d incidents, want one for each job", n)
+		}
+		if _, err := d.do(context.Background(), d.cancel(ipc.JobsRequest{Request: "c", Jobs: []pasar.JobID{goes}})); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(goes, pasar.Cancelled) // at once, not after the next try
+		full.Store(false)
+		time.Sleep(backoffMax)
+		d.expect(stays, pasar.Running)
+		w.check()
+	})
+}
+
+func TestAnAttemptOfAnotherBootIsNeverLaunchedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.machine.Inject(targettest.Rule{Method: targettest.Launch, When: targettest.Before, Do: targettest.Crash})
+		d := w.start(nil)
+		id, next := d.submit(spec("a", 1000)), d.submit(spec("b", 1000))
+		d.kill() // journaled, and not known to have begun; the power cut took the directory with it
+		w.machine.Reboot()
+		w.boot = "boot-2"
+		d = w.start(nil)
+		d.expect(id, pasar.Failed)
+		d.expect(next, pasar.Running)
+		if n := w.machine.Launches(key(id, 1)); n != 0 {
+			t.Errorf("launched %d times after the reboot", n)
+		}
+		if j, _ := d.find(id); j.Verdict.Reason != pasar.CodeLost {
+			t.Errorf("verdict = %+v", j.Verdict)
+		}
 	})
 }

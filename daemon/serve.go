@@ -245,6 +245,21 @@ func (d *Daemon) serveAttach(ctx context.Context, c *ipc.Call) error {
 	if err != nil {
 		return err
 	}
+	// One that is being launched has no supervisor to attach to for a moment.
+	for j.Phase == phaseLaunching {
+		next := d.changed.next()
+		if j = d.lookup(r.Job); j == nil || j.Phase != phaseLaunching {
+			break
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if j, err = d.find(r.Job); err != nil {
+		return err
+	}
 	a := ipc.AttachAnswer{State: j.state()}
 	if at := j.current(); at != nil {
 		a.Attempt = at.Attempt

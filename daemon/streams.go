@@ -168,6 +168,11 @@ func (d *Daemon) awaitEnd(ctx context.Context, id pasar.JobID, attempt int) erro
 // factsPage is how many facts are read from the journal at a time.
 const factsPage = 512
 
+// withSchema is an encoded record as clients see it, with the schema that every answer has.
+func withSchema(record []byte) []byte {
+	return append(fmt.Appendf(nil, `{"schema":%d,`, pasar.Schema), record[1:]...)
+}
+
 // serveFacts streams facts as JSON lines.
 func (d *Daemon) serveFacts(ctx context.Context, c *ipc.Call) error {
 	var r ipc.FactsRequest
@@ -187,7 +192,7 @@ func (d *Daemon) serveFacts(ctx context.Context, c *ipc.Call) error {
 				return fmt.Errorf("read facts: %w", err)
 			}
 			for _, l := range lines {
-				if err := w.line(l); err != nil {
+				if err := w.line(withSchema(l)); err != nil {
 					return err
 				}
 			}

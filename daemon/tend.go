@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"pasar"
@@ -17,12 +19,14 @@ type tender struct {
 	job     pasar.JobID
 	attempt int
 	handle  target.Handle
+	seen    bool // that it runs; tendAttempt's own
 
 	done chan struct{} // closed by settled: the end is journaled
 
 	mu       sync.Mutex // guards stopWant
 	stopWant *pasar.Stop
 	stopped  chan struct{} // signalled when stopWant changed; buffered
+	hurry    chan struct{} // the same, for a launch that waits to be tried again
 }
 
 // stop asks the attempt to stop; a later call replaces an earlier one.
@@ -30,9 +34,11 @@ func (t *tender) stop(s pasar.Stop) {
 	t.mu.Lock()
 	t.stopWant = &s
 	t.mu.Unlock()
-	select {
-	case t.stopped <- struct{}{}:
-	default:
+	for _, c := range []chan struct{}{t.stopped, t.hurry} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -57,7 +63,9 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 		job: j.ID, attempt: a.Attempt,
 		handle:  target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}, Nonce: a.Nonce},
 		done:    make(chan struct{}),
+		seen:    a.Pid != 0,
 		stopped: make(chan struct{}, 1),
+		hurry:   make(chan struct{}, 1),
 	}
 	if a.Stop != nil {
 		t.stop(*a.Stop)
@@ -74,17 +82,18 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 
 // tendAttempt launches (again, if need be) and watches until the attempt's end is journaled.
 func (d *Daemon) tendAttempt(ctx context.Context, t *tender, j *job) {
-	launched := j.current().Pid != 0 // a process was seen: it needs no launch
+	// A process was seen, or may have been begun before the machine went down: no launch, ever again.
+	launched := j.current().Pid != 0 || j.current().LaunchBoot != d.Boot
 	wait := backoffMin
+	told := false
 	for {
 		var ended bool
 		var err error
 		if !launched {
 			err = d.launch(ctx, t, j)
 			launched = err == nil
-			if target.IsNever(err) {
-				d.reportNever(ctx, t, j, err)
-				ended, err = true, nil
+			if target.IsNever(err) && (t.wanted() != nil || !passes(err)) {
+				ended, err = d.reportNever(ctx, t, j, err)
 			}
 		}
 		if err == nil && !ended {
@@ -97,8 +106,14 @@ func (d *Daemon) tendAttempt(ctx context.Context, t *tender, j *job) {
 		if ctx.Err() != nil {
 			return
 		}
-		d.Log.Warn("attempt can't be seen just now", "job", t.job, "attempt", t.attempt, "error", err)
+		d.Log.Warn("attempt not under way yet, or not to be seen", "job", t.job, "attempt", t.attempt, "error", err)
+		if passes(err) && !told {
+			told = true
+			d.report(ctx, pasar.Incident{Machine: j.current().Grant.Machine, What: "launch",
+				Detail: fmt.Sprintf("job %d can't be started yet: %v", t.job, err)})
+		}
 		select {
+		case <-t.hurry: // a stop was asked for: what was never begun needs no more tries
 		case <-ctx.Done():
 			return
 		case <-t.done:
@@ -170,17 +185,33 @@ func (d *Daemon) watch(ctx context.Context, t *tender, j *job) (bool, error) {
 		}
 	}
 	if ended {
-		select {
-		case <-t.done:
-			return true, nil
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
+		return t.journaled(ctx)
 	}
 	if err == nil {
 		err = errors.New("the target stopped watching")
 	}
 	return false, err
+}
+
+// journaled waits until the reported end is in the journal.
+func (t *tender) journaled(ctx context.Context) (bool, error) {
+	select {
+	case <-t.done:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// passes reports whether what kept an attempt from being launched may pass by itself: the machine
+// has run out of something. The job keeps its place and is tried again.
+func passes(err error) bool {
+	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 var errStillThere = errors.New("not ended yet")
@@ -198,6 +229,10 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 			d.event(ctx, t, *o.Event)
 			return false
 		}
+		if t.seen { // a watch begun again tells it again
+			return false
+		}
+		t.seen = true
 		d.report(ctx, pasar.Started{Job: t.job, Attempt: t.attempt, Pid: o.Pid, At: o.StartedAt})
 	case target.Exited:
 		var e pasar.Exit
@@ -228,19 +263,20 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	if rec.LaunchError == "" {
 		e.Exit = &rec.Exit
 	}
-	if rec.Stop != nil && rec.StopStep != pasar.StepNone {
+	if rec.Stop != nil && (rec.StopStep != pasar.StepNone || rec.LaunchError != "") {
 		e.Stop, e.StopStep = rec.Stop, rec.StopStep
 	}
 	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e)})
 }
 
-// reportNever ends an attempt that surely never began.
-func (d *Daemon) reportNever(ctx context.Context, t *tender, j *job, err error) {
+// reportNever ends an attempt that surely never began: for err, or because it was to stop anyway.
+func (d *Daemon) reportNever(ctx context.Context, t *tender, j *job, err error) (bool, error) {
 	now := d.Clock.Now()
 	d.reportEnded(ctx, t, j, pasar.ExitRecord{
-		Schema: pasar.Schema, Key: t.handle.Key, Nonce: t.handle.Nonce,
+		Schema: pasar.Schema, Key: t.handle.Key, Nonce: t.handle.Nonce, Stop: t.wanted(),
 		LaunchError: err.Error(), LaunchStep: "target", StartedAt: now, ExitedAt: now, EndedAt: now,
 	})
+	return t.journaled(ctx)
 }
 
 func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail string, tail []string) {

@@ -22,6 +22,9 @@ type progress struct {
 func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
 	switch e.Kind {
 	case pasar.EventCheckpoint, pasar.EventResumed:
+		if d.known(t, e) {
+			return
+		}
 		d.report(ctx, pasar.Reported{Job: t.job, Attempt: t.attempt, Event: e})
 	case pasar.EventProgress:
 		v, loaded := d.latest.LoadOrStore(t.job, &progress{first: e, last: e})
@@ -32,6 +35,20 @@ func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
 			p.mu.Unlock()
 		}
 	}
+}
+
+// known reports whether a checkpoint or resume is in the state already: a watch that is begun again
+// tells the latest again.
+func (d *Daemon) known(t *tender, e pasar.Event) bool {
+	j := d.lookup(t.job)
+	if j == nil || j.current() == nil || j.current().Attempt != t.attempt {
+		return false
+	}
+	last := j.current().Checkpoint
+	if e.Kind == pasar.EventResumed {
+		last = j.current().Resumed
+	}
+	return last != nil && last.At.Equal(e.At)
 }
 
 func (d *Daemon) progressOf(id pasar.JobID) *pasar.ProgressView {

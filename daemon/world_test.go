@@ -13,6 +13,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/target"
 	"pasar/target/targettest"
 )
 
@@ -204,10 +205,13 @@ type world struct {
 	journal *memJournal
 	machine *targettest.World
 	nonces  int
+	boot    string
+	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
 }
 
 func newWorld(t *testing.T, gpus int) *world {
-	return &world{t: t, journal: newMemJournal(), machine: targettest.NewWorld(targettest.Machine(gpus, 80*pasar.GiB))}
+	return &world{t: t, journal: newMemJournal(), machine: targettest.NewWorld(targettest.Machine(gpus, 80*pasar.GiB)),
+		boot: "boot-1", wrap: func(f *targettest.Fake) target.Target { return f }}
 }
 
 type fakeClock struct{ start time.Time }
@@ -232,7 +236,7 @@ func (w *world) start(crash func(b Batch, done bool) bool) *running {
 	f := w.machine.View()
 	var mu sync.Mutex
 	d, err := New(ctx, Deps{
-		Journal: l, History: l, Target: f, Clock: fakeClock{time.Now().Add(-time.Hour)}, Boot: "boot-1",
+		Journal: l, History: l, Target: w.wrap(f), Clock: fakeClock{time.Now().Add(-time.Hour)}, Boot: w.boot,
 		Random: func() string {
 			mu.Lock()
 			defer mu.Unlock()
