@@ -2,7 +2,6 @@ package ipc
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +83,10 @@ func (c *Client) greet(ctx context.Context, r *bufio.Reader) error {
 	sent := c.send(typeHello, MinVersion, MaxVersion, pasar.Version)
 	b, err := ReadFrame(r, MaxFrame)
 	if err != nil {
-		return c.lost(cmp.Or(sent, err))
+		if sent != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrMalformed) {
+			err = sent
+		}
+		return c.lost(err)
 	}
 	var typ int
 	if err := Unpack(b, &typ); err != nil {

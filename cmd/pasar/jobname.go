@@ -15,13 +15,17 @@ var launchers = []string{"python", "bash", "sh", "dash", "zsh", "fish", "perl", 
 	"deepspeed", "mpirun", "srun", "env", "nice", "time", "timeout", "stdbuf", "uv", "poetry", "conda", "pipenv", "micromamba", "ipython"}
 
 // syntax begins shell lines that no program is the first word of.
-var syntax = []string{"for", "while", "until", "if", "case", "cd", "set", "export", "trap", "exec", "eval", "read", "[", "[[", "!", "{", "("}
+var syntax = []string{"for", "while", "until", "if", "case", "cd", "set", "export", "trap", "exec", "eval", "read", "[", "[[", "!"}
 
 // nameOf names a job for its command: the script of `python train.py`, the module of `python -m pkg.train`,
 // the first command of a shell line, else the program.
 func nameOf(argv []string) string {
 	if len(argv) == 3 && argv[0] == shell && argv[1] == "-c" {
-		argv = strings.Fields(argv[2])
+		line := strings.TrimLeft(argv[2], " \t\n({")
+		if i := strings.IndexAny(line, "|;&<>\n"); i > 0 {
+			line = line[:i] // the first of several commands
+		}
+		argv = strings.Fields(line)
 		if len(argv) > 0 && slices.Contains(syntax, argv[0]) {
 			return "sh"
 		}

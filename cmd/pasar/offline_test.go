@@ -141,3 +141,50 @@ func TestTheGuideNeedsNothing(t *testing.T) {
 		t.Errorf("another file of that name: exit %d", r.code)
 	}
 }
+
+func TestSomeoneElsesSocketIs77(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	f := newFake(t, verbs{}.handle)
+	if err := os.Chown(f.path, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	r := f.run("ls")
+	if r.code != exitNotAllowed || !strings.Contains(r.stderr, "belongs to uid 12345, not to you") {
+		t.Errorf("exit %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestWhatIsNoDaemonIsNotTakenForOne(t *testing.T) {
+	defer func(d time.Duration) { reconnectFor = d }(reconnectFor)
+	reconnectFor = 10 * time.Millisecond
+	dir, err := os.MkdirTemp("", "pasar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := ipc.ListenUnix(dir + "/d.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			_ = c.Close()
+		}
+	}()
+	conf := dir + "/c.toml"
+	if err := os.WriteFile(conf, []byte("autostart = false"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := runIn(t, t.Context(), []string{"HOME=" + dir, "PASAR_SOCKET=" + dir + "/d.sock", "PASAR_CONFIG=" + conf}, "status")
+	if r.code != exitNoDaemon || !strings.HasPrefix(r.stderr, "pasar: lost the daemon: frame too large") {
+		t.Errorf("exit %d, %q", r.code, r.stderr)
+	}
+}

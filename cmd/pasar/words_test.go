@@ -27,6 +27,8 @@ func TestAJobIsNamedForItsProgramOrScript(t *testing.T) {
 		"/bin/sh -c make|data|&&|make":       "make",
 		"/bin/sh -c X=1|./go.sh":             "go",
 		"/bin/sh -c for|i|in|1;|do|x;|done":  "sh",
+		"/bin/sh -c env|>|x":                 "env",
+		"/bin/sh -c (python|train.py;|ls)":   "train",
 		"/bin/sh -c |":                       "",
 		"sh":                                 "sh",
 		"\x1b[31mred":                        `\x1b[31mred`,
