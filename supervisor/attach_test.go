@@ -245,7 +245,12 @@ func TestARemovedSocketComesBack(t *testing.T) {
 	for _, remove := range []func() error{
 		func() error { return os.Remove(path) },
 		func() error { return os.Rename(path, path+".moved") },
-		func() error { return os.RemoveAll(r.run) },
+		func() error { // renamed first, or the socket would be back before the directory is empty
+			if err := os.Rename(r.run, r.run+".old"); err != nil {
+				return err
+			}
+			return os.RemoveAll(r.run + ".old")
+		},
 		func() error { defer r.cmd.Process.Signal(syscall.SIGUSR1); return os.Remove(path) },
 	} {
 		if err := remove(); err != nil {

@@ -212,7 +212,7 @@ func (e *ending) drain() {
 	case <-t.C:
 	}
 	e.a.record.TailForced = true
-	_ = e.a.pty.master.SetReadDeadline(time.Now())
+	e.a.pty.master.cut()
 	<-e.pumped
 }
 

@@ -1,8 +1,6 @@
 package supervisor
 
 import (
-	"errors"
-	"os"
 	"sync"
 	"time"
 
@@ -68,7 +66,7 @@ func (k *keyboard) start(t *terminal) {
 				}
 				k.room.ring()
 				if _, err := t.master.Write(p); err != nil {
-					if !errors.Is(err, os.ErrDeadlineExceeded) && !isEnd(err) {
+					if !isEnd(err) {
 						k.a.log.Error("write pty", "error", err)
 					}
 					k.shutdown()
@@ -90,7 +88,7 @@ func (k *keyboard) close() {
 	}
 	if gone != nil {
 		close(k.quit)
-		_ = term.master.SetWriteDeadline(time.Now())
+		term.master.cut()
 		<-gone
 	}
 }

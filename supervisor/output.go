@@ -1,13 +1,12 @@
 package supervisor
 
 import (
-	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sizes and times of the way from the PTY to the log.
@@ -54,64 +53,35 @@ func newOutput(log *slog.Logger, file *os.File) *output {
 }
 
 // pump copies the master to the ring until it ends, which for a PTY is EIO once every slave is
-// closed and all is read, or until a deadline makes its reads fail. What comes after a pause is
-// passed on at once; a stream is gathered, since a wake-up for each line a job writes would cost more
-// than all the rest.
-func (o *output) pump(master *os.File) {
+// closed and all is read, or until it is cut. What comes after a pause is passed on at once; a stream
+// is gathered, since a wake-up for each line a job writes would cost more than all the rest.
+func (o *output) pump(m *master) {
 	defer o.close()
-	raw, err := master.SyscallConn()
-	if err != nil {
-		o.log.Error("read pty", "error", err)
-		return
-	}
 	buf := make([]byte, batchSize)
 	for last := time.Now(); ; {
-		n, err := drain(raw, buf)
+		n, err := m.drain(buf)
 		if n > 0 {
 			o.add(buf[:n])
+			o.waitForDisk()
+		}
+		if err == nil && n == 0 {
+			if err = m.wait(unix.POLLIN); err == nil {
+				continue
+			}
 		}
 		if err != nil {
-			if !errors.Is(err, os.ErrDeadlineExceeded) && !isEnd(err) {
+			if !isEnd(err) {
 				o.log.Error("read pty", "error", err)
 			}
 			return
 		}
-		o.waitForDisk()
 		now := time.Now()
-		if busy := now.Sub(last) < 2*gather; busy && n < len(buf) {
+		if now.Sub(last) < 2*gather && n < len(buf) {
 			time.Sleep(gather)
 			now = now.Add(gather)
 		}
 		last = now
 	}
-}
-
-// drain waits until something can be read and then reads all that can, up to len(p).
-func drain(raw syscall.RawConn, p []byte) (n int, err error) {
-	werr := raw.Read(func(fd uintptr) bool {
-		for n < len(p) {
-			var m int
-			m, err = syscall.Read(int(fd), p[n:])
-			switch {
-			case err == syscall.EINTR:
-				continue
-			case err == syscall.EAGAIN:
-				err = nil
-				return n > 0
-			case err != nil:
-				return true
-			case m == 0:
-				err = io.EOF
-				return true
-			}
-			n += m
-		}
-		return true
-	})
-	if err == nil {
-		err = werr
-	}
-	return n, err
 }
 
 // add appends bytes and wakes readers and the writer.

@@ -16,20 +16,20 @@ const (
 // A terminal is both ends of a PTY. The slave is kept open until the main process is reaped: there is
 // no end of file while a job closes and reopens its terminal, and no output is lost at its end.
 type terminal struct {
-	master *os.File // non-blocking, so that deadlines and Close work
+	master *master
 	slave  *os.File
 	led    bool // the supervisor leads the terminal's session
 }
 
 // openTerminal makes a PTY of a size with the kernel's usual modes and UTF-8 input editing.
 func openTerminal(cols, rows int) (*terminal, error) {
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	m, err := openMaster()
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+		return nil, err
 	}
-	t := &terminal{master: os.NewFile(uintptr(fd), "/dev/ptmx")}
-	if err := t.openSlave(fd); err != nil {
-		_ = t.master.Close()
+	t := &terminal{master: m}
+	if err := t.openSlave(); err != nil {
+		m.close()
 		return nil, err
 	}
 	if err := t.setup(cols, rows); err != nil {
@@ -51,7 +51,8 @@ func (t *terminal) lead() bool {
 	return unix.IoctlSetInt(int(t.slave.Fd()), unix.TIOCSCTTY, 0) == nil
 }
 
-func (t *terminal) openSlave(master int) error {
+func (t *terminal) openSlave() error {
+	master := t.master.fd
 	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
 		return fmt.Errorf("unlock pty: %w", err)
 	}
@@ -94,35 +95,16 @@ func (t *terminal) resize(cols, rows int) error {
 		return nil
 	}
 	cols, rows = clampSize(cols, rows)
-	raw, err := t.master.SyscallConn() // Fd would make it blocking
-	if err != nil {
+	if err := unix.IoctlSetWinsize(t.master.fd, unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)}); err != nil {
 		return fmt.Errorf("set terminal size: %w", err)
-	}
-	var ierr error
-	if err := raw.Control(func(fd uintptr) {
-		ierr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)})
-	}); err != nil {
-		return fmt.Errorf("set terminal size: %w", err)
-	}
-	if ierr != nil {
-		return fmt.Errorf("set terminal size: %w", ierr)
 	}
 	return nil
 }
 
 // editsLines reports whether the kernel collects what is typed into lines.
 func (t *terminal) editsLines() bool {
-	raw, err := t.master.SyscallConn()
-	if err != nil {
-		return false
-	}
-	edits := false
-	_ = raw.Control(func(fd uintptr) {
-		if modes, err := unix.IoctlGetTermios(int(fd), unix.TCGETS); err == nil {
-			edits = modes.Lflag&unix.ICANON != 0
-		}
-	})
-	return edits
+	modes, err := unix.IoctlGetTermios(t.master.fd, unix.TCGETS)
+	return err == nil && modes.Lflag&unix.ICANON != 0
 }
 
 func clampSize(cols, rows int) (int, int) {
@@ -138,5 +120,5 @@ func (t *terminal) closeSlave() {
 
 func (t *terminal) close() {
 	t.closeSlave()
-	_ = t.master.Close()
+	t.master.close()
 }
