@@ -36,6 +36,8 @@ func measureGo(ctx context.Context, l *lab) ([]result, error) {
 		{"BenchmarkDecide/1000", "one pass of Decide, 1 000 queued, 8 GPUs", 0},
 		{"BenchmarkDecide/10000", "one pass of Decide, 10 000 queued, 8 GPUs", 5},
 		{"BenchmarkDecide/100000", "one pass of Decide, 100 000 queued, 8 GPUs", 60},
+		{"BenchmarkDecideDistinct/10000", "one pass of Decide, 10 000 queued, no two alike", 5},
+		{"BenchmarkDecideDistinct/100000", "one pass of Decide, 100 000 queued, no two alike", 60},
 	} {
 		s := series{Unit: "ms"}
 		for _, b := range lines {
