@@ -31,12 +31,9 @@ ours() {
 
 clean_up() {
 	trap '' INT TERM HUP
-	local jobs i left
-	jobs=$(pasar ls --state queued,starting,running,stopping --json 2>/dev/null | grep -o '"id":[0-9]*' | cut -d: -f2 || true)
-	if [ -n "$jobs" ]; then
-		pasar cancel --now $jobs >/dev/null 2>&1 || true
-		pasar wait --timeout 10s $jobs >/dev/null 2>&1 || true
-	fi
+	local i left
+	pasar cancel --now @demo >/dev/null 2>&1 || true
+	pasar wait --timeout 10s @demo >/dev/null 2>&1 || true
 	pasar shutdown >/dev/null 2>&1 || true
 	for ((i = 0; i < 50; i++)); do
 		left=$(ours)
