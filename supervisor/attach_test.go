@@ -210,6 +210,18 @@ func TestTypingThatTheJobDoesNotReadHoldsUpNobody(t *testing.T) {
 	other := r.attach(ipc.Hello{Mode: ipc.ModeWatch})
 	other.until("up\n")
 	_ = other.conn.Close()
+	// What can't be written is waited for, not tried again and again.
+	calm := false
+	for range 10 {
+		before := cpuOf(t, r.cmd.Process.Pid)
+		<-time.After(200 * time.Millisecond)
+		if calm = cpuOf(t, r.cmd.Process.Pid)-before < 20*time.Millisecond; calm {
+			break
+		}
+	}
+	if !calm {
+		t.Error("the supervisor is busy though the job doesn't read")
+	}
 	r.stop(pasar.Stop{ID: "1", Now: true})
 	r.wait(ipc.AttemptExited)
 	_ = c.conn.Close()

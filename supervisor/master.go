@@ -50,10 +50,15 @@ func (m *master) wait(events int16) error {
 		case err == unix.EINTR:
 		case err != nil:
 			return fmt.Errorf("poll pty: %w", err)
-		case p[0].Revents != 0:
-			return nil
 		case p[1].Revents != 0:
 			return io.EOF
+		case p[0].Revents&(events|unix.POLLERR|unix.POLLNVAL) != 0:
+			return nil
+		case p[0].Revents != 0: // POLLHUP: every slave is closed, and nobody will read what we write
+			if events&unix.POLLIN == 0 {
+				return io.EOF
+			}
+			return nil // a read tells what is left, then EIO
 		}
 	}
 }
