@@ -117,6 +117,8 @@ type Settings struct {
 	Margin      pasar.Margin
 	RequireTime bool
 	LogMax      pasar.Bytes
+	RetainAge   time.Duration // of attempts that are over; 0: no bound
+	RetainSize  pasar.Bytes   // of all of them together; 0: no bound
 }
 
 // A Daemon owns the state of all jobs. Make one with New, then Run it.
@@ -178,6 +180,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer cancel()
 	d.stopReq = cancel
 	d.effects.Go(func() { d.readGits(ctx) })
+	d.effects.Go(func() { d.retain(ctx) })
 	err := d.loop(ctx)
 	cancel()
 	d.effects.Wait()

@@ -52,6 +52,20 @@ type Acknowledger interface {
 	Acknowledge(ctx context.Context, h Handle) error
 }
 
+// Retainer is a target that keeps the output of attempts that are over, and may be told to let go.
+type Retainer interface {
+	// Retain removes attempts that ended more than age before now (0: none for its age), and the oldest
+	// until what is left takes at most size (0: no bound). Only attempts of jobs for which over is true
+	// are touched; over may be asked several times.
+	Retain(ctx context.Context, age time.Duration, size pasar.Bytes, now time.Time, over func(pasar.JobID) bool) (Retained, error)
+}
+
+// Retained is what was let go.
+type Retained struct {
+	Attempts int
+	Freed    pasar.Bytes
+}
+
 // Attacher is a target whose attempts can be attached to from this machine.
 type Attacher interface {
 	// AttachSocket is the path of the Unix socket where the attempt's supervisor listens.

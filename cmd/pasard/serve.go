@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"pasar"
 	"pasar/config"
@@ -193,6 +194,7 @@ func userName() string {
 func settings(c *config.Config) daemon.Settings {
 	return daemon.Settings{
 		Margin: c.Margin, RequireTime: c.RequireTime, LogMax: c.LogMax,
+		RetainAge: time.Duration(c.LogRetentionDays) * 24 * time.Hour, RetainSize: c.LogRetentionSize,
 	}
 }
 
