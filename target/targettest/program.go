@@ -79,13 +79,15 @@ func PlayPrograms(a target.Attempt) Script {
 	return Script{Output: p.Print, IgnoreTerm: p.IgnoreTerm, run: p.play}
 }
 
-// play runs the program in a goroutine that ends with the attempt.
+// play leaves the program's mark and runs the rest of it in a goroutine that ends with the attempt. The
+// mark is made at once, so that nothing is written after a stop.
 func (p Program) play(w *World, at *attempt) func() {
 	key := at.obs.Handle.Key
 	over := make(chan struct{})
+	marked := appendLine(p.Mark, key.String())
 	go func() {
-		if err := appendLine(p.Mark, key.String()); err != nil {
-			w.Vanish(key, err.Error())
+		if marked != nil {
+			w.Vanish(key, marked.Error())
 			return
 		}
 		if p.Gate != "" && !passGate(p.Gate, over) {
