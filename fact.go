@@ -83,7 +83,7 @@ type Started struct {
 	At      time.Time `json:"at"`
 }
 
-// Exited means that the main process was reaped and nothing of the job is left: the claim is free.
+// Exited means that the main process was reaped and nothing that it started is left: the claim is free.
 type Exited struct {
 	Job     JobID `json:"job"`
 	Attempt int   `json:"attempt"`

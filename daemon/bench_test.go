@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -59,5 +60,27 @@ func BenchmarkListView(b *testing.B) {
 	for b.Loop() {
 		v := d.view(j, &reason)
 		buf, _ = v.AppendJSON(buf[:0])
+	}
+}
+
+// BenchmarkThaw is recovery from a snapshot of 10 000 waiting jobs.
+func BenchmarkThaw(b *testing.B) {
+	s := newState()
+	for i := range 10_000 {
+		sp := spec("train", 1000)
+		sp.Argv = pasar.Args([]string{"python", "train.py", "--lr", "0.1", "--seed", "17"})
+		s.apply(pasar.Record{Seq: int64(i + 1), At: time.Unix(1e9, 0), Fact: pasar.Submitted{Job: pasar.JobID(i + 1), Spec: sp}})
+		s.apply(pasar.Record{Seq: int64(i + 1), At: time.Unix(1e9, 0), Fact: pasar.Answered{Request: ipc.NewRequest(), Verb: "submit", Jobs: []pasar.JobID{pasar.JobID(i + 1)}}})
+	}
+	body, err := json.Marshal(s.freeze())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := thaw(body); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -133,7 +133,7 @@ const (
 	AttemptWarm    AttemptState = "warm"    // no attempt yet
 	AttemptClaimed AttemptState = "claimed" // claim held, not yet forked
 	AttemptRunning AttemptState = "running"
-	AttemptExited  AttemptState = "exited" // reaped, nothing of the job left: the claim is free
+	AttemptExited  AttemptState = "exited" // reaped, nothing that descends from the supervisor left: the claim is free
 	AttemptEnded   AttemptState = "ended"  // exit record synced
 	AttemptTaken   AttemptState = "taken"  // answer to LAUNCH: another supervisor has the claim, or had it
 	AttemptFailed  AttemptState = "failed" // answer to LAUNCH: the claim could not be taken; Error says why

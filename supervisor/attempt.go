@@ -95,15 +95,19 @@ func (a *attempt) run() {
 		a.output.pump(a.pty.master)
 	}()
 	end := newEnding(a, reap, pumped)
-	end.run() // until nothing of the job is left
-	close(a.over)
-
+	end.run() // until nothing that descends from us is left
 	a.record.ExitedAt = time.Now()
 	a.record.RunTime = pasar.Duration(bootTime() - a.startUp)
 	st := a.status(ipc.AttemptExited)
 	exit := a.record.Exit
 	st.Exit = &exit
 	a.history.add(st)
+
+	// A stray was started by somebody else for the job, so it is rare, and to find it every process of
+	// the machine must be looked at: the next job doesn't wait for that.
+	end.strays = true
+	end.run()
+	close(a.over)
 
 	end.drain()
 	a.keys.close()

@@ -36,6 +36,7 @@ type ending struct {
 	terminate bool        // SIGTERM was sent, by a stop or because the supervisor was asked to end
 	graceEnd  time.Time   // with terminate: SIGKILL from here on
 
+	strays   bool // what doesn't descend from us is waited for too
 	reaped   bool // the main process
 	reapedAt time.Time
 	left     map[identity]bool // leftovers seen
@@ -52,7 +53,8 @@ func newEnding(a *attempt, reap *reaper, pumped <-chan struct{}) *ending {
 		left: make(map[identity]bool), killGap: killFirst}
 }
 
-// run returns once the main process is reaped and no process of the job is left.
+// run returns once the main process is reaped and no process of the job is left; strays count only
+// once e.strays is set.
 func (e *ending) run() {
 	for {
 		reaped := e.reap.any.wait()
@@ -153,6 +155,9 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 		return 0, false
 	}
 
+	if !e.strays && !anyChild() {
+		return 0, true
+	}
 	members := e.family.members()
 	if len(members) == 0 {
 		return 0, true
