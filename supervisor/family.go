@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -120,14 +119,10 @@ func (f *family) spared(s stat) bool {
 
 // carriesNonce reports whether a process was started with the attempt's nonce in its environment.
 func (f *family) carriesNonce(pid int) bool {
-	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	const limit = 4 << 20
+	env, err := readProc("/proc/"+strconv.Itoa(pid)+"/environ", make([]byte, 0, 8<<10), limit)
 	if err != nil {
 		return false // another user's, or gone
-	}
-	defer file.Close()
-	env, err := io.ReadAll(io.LimitReader(file, 4<<20))
-	if err != nil {
-		return false
 	}
 	for v := range bytes.SplitSeq(env, []byte{0}) {
 		if bytes.Equal(v, f.nonce) {
