@@ -310,7 +310,7 @@ func Strings(as []Arg) []string {
 // Clean makes foreign text safe to show on one line: control characters, bidirectional
 // overrides and invalid UTF-8 become visible escapes such as \x1b, \n or \u202e.
 func Clean(s string) string {
-	if !strings.ContainsFunc(s, unsafeRune) {
+	if plainASCII(s) || !strings.ContainsFunc(s, unsafeRune) {
 		return s
 	}
 	var b strings.Builder
@@ -337,6 +337,16 @@ func Clean(s string) string {
 	return b.String()
 }
 
+// plainASCII reports whether s is printable ASCII, as nearly everything is.
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 func unsafeRune(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029' || r == '\ufeff'
@@ -351,12 +361,29 @@ func Quote(argv []Arg) string {
 	return strings.Join(words, " ")
 }
 
+// wordASCII reports whether s is only of ASCII characters that mean nothing to a shell.
+func wordASCII(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(plainPunctuation, c) >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainPunctuation means nothing to a shell inside a word.
+const plainPunctuation = "%+,-./:=@_^"
+
 func quoteWord(s string) string {
 	if s == "" {
 		return "''"
 	}
+	if wordASCII(s) {
+		return s
+	}
 	plain := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("%+,-./:=@_^", r)
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(plainPunctuation, r)
 	}
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s

@@ -2,6 +2,7 @@ package pasar
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -51,7 +52,7 @@ func (r Reason) Sentence() string {
 	case WaitCores:
 		s = "waits for a place without a GPU" + heldBy(r.Holders)
 	case WaitTurn:
-		s = fmt.Sprintf("waits behind #%d", r.Behind)
+		s = "waits behind #" + r.Behind.String()
 	case WaitMachine:
 		s = "waits for its machine"
 	case WaitDaemon:
@@ -63,7 +64,7 @@ func (r Reason) Sentence() string {
 		s += ": " + Clean(r.Detail)
 	}
 	if r.Ahead > 0 && r.Why != WaitTurn {
-		s += fmt.Sprintf(", %d ahead", r.Ahead)
+		s += ", " + strconv.Itoa(r.Ahead) + " ahead"
 	}
 	return s
 }
@@ -79,7 +80,8 @@ func heldBy(ids []JobID) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "#%d", id)
+		b.WriteByte('#')
+		b.WriteString(id.String())
 	}
 	if n := len(ids) - show; n > 0 {
 		fmt.Fprintf(&b, " and %d more", n)

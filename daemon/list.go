@@ -60,13 +60,26 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 			}
 		}
 	}
+	var waiting []int // their places in p.waiting
 	for i, j := range p.waiting {
-		if full() || !r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
-			continue
+		if full() {
+			break
 		}
-		if err := emit(j, p.reasonAt(i)); err != nil {
-			return err
+		if r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+			waiting = append(waiting, i)
+			n++
 		}
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := inBlocks(ctx, len(waiting), c.Chunk, func(dst []byte, k int) ([]byte, error) {
+		i := waiting[k]
+		v := d.view(p.waiting[i], p.reasonAt(i))
+		dst, err := v.AppendJSON(dst)
+		return append(dst, '\n'), err
+	}); err != nil {
+		return err
 	}
 	if err := d.listFinished(ctx, &r, p, emit, full); err != nil {
 		return err
