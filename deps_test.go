@@ -99,7 +99,7 @@ type dependency struct {
 
 var dependencies = []dependency{
 	{"github.com/creack/pty", []string{"supervisor"}, []string{"*"}, "opens a terminal's two ends"},
-	{"github.com/vmihailenco/msgpack/v5", []string{"ipc"}, nil, "the encoding of frames; elsewhere frames are ipc's structs"},
+	{"github.com/vmihailenco/msgpack/v5", []string{"ipc", "daemon"}, nil, "the encoding of frames, and of the daemon's snapshots, which a client waits for at start; elsewhere frames are ipc's structs"},
 	{"github.com/BurntSushi/toml", []string{"config"}, nil, "reads the configuration, with the line of a mistake"},
 	{"zombiezen.com/go/sqlite", []string{"store"}, nil, "the database; elsewhere it is a journal"},
 	{"github.com/spf13/pflag", []string{"cmd/pasar", "cmd/pasard"}, nil, "flags as people know them, at next to no start-up time"},

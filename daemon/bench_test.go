@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -72,7 +71,8 @@ func BenchmarkThaw(b *testing.B) {
 		s.apply(pasar.Record{Seq: int64(i + 1), At: time.Unix(1e9, 0), Fact: pasar.Submitted{Job: pasar.JobID(i + 1), Spec: sp}})
 		s.apply(pasar.Record{Seq: int64(i + 1), At: time.Unix(1e9, 0), Fact: pasar.Answered{Request: ipc.NewRequest(), Verb: "submit", Jobs: []pasar.JobID{pasar.JobID(i + 1)}}})
 	}
-	body, err := json.Marshal(s.freeze())
+	sv := s.freeze()
+	body, err := sv.encode()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -103,6 +103,7 @@ type Deps struct {
 	ReadGit GitReader     // nil: no git is read
 	Log     *slog.Logger
 	Reload  func() (changed, restart []string, err error)
+	Quiet   func() // called beside the loop once nothing has happened for a while; may be nil
 
 	User    string // name of the one user this daemon serves
 	UID     int

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -205,22 +204,24 @@ func TestASnapshotIsTheSameState(t *testing.T) {
 				synctest.Wait()
 			}
 		}
-		b1, err1 := json.Marshal(d.Daemon.state.freeze())
+		sv := d.Daemon.state.freeze()
+		b1, err1 := sv.encode()
 		thawed, err2 := thaw(b1)
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
-		b2, err := json.Marshal(thawed.freeze())
+		sv = thawed.freeze()
+		b2, err := sv.encode()
 		if err != nil || string(b1) != string(b2) {
 			t.Errorf("a snapshot of a snapshot differs (%v)", err)
 		}
 		d.kill()
 		folded := w.start(nil)
 		folded.Daemon.state.seq, thawed.seq = 0, 0 // it has added its own start
-		b3, err3 := json.Marshal(folded.Daemon.state.freeze())
-		thawed.seq = 0
-		b2, err2 = json.Marshal(thawed.freeze())
-		if err := errors.Join(err2, err3); err != nil || string(b2) != string(b3) {
+		sv1, sv2 := folded.Daemon.state.freeze(), thawed.freeze()
+		b1, err1 = sv1.encode()
+		b2, err2 = sv2.encode()
+		if err := errors.Join(err1, err2); err != nil || string(b1) != string(b2) {
 			t.Errorf("folding the facts gives another state than the snapshot (%v)", err)
 		}
 	})

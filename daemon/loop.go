@@ -67,6 +67,9 @@ func (d *Daemon) report(ctx context.Context, facts ...pasar.Fact) {
 	}
 }
 
+// quietAfter is how long nothing must have happened for Quiet to be called.
+const quietAfter = 5 * time.Second
+
 // maxBatch bounds how many messages one turn takes, and so how long the first waits for its answer.
 const maxBatch = 512
 
@@ -92,8 +95,11 @@ func (d *Daemon) loop(ctx context.Context) error {
 	wake := time.NewTimer(time.Hour)
 	defer wake.Stop()
 	wake.Stop()
+	quiet := time.NewTimer(quietAfter)
+	defer quiet.Stop()
 	for {
 		b := d.turn(ctx, pending)
+		quiet.Reset(quietAfter)
 		pending = pending[:0]
 		if b.failed != nil {
 			kept, ok := d.degraded(ctx, b)
@@ -109,14 +115,20 @@ func (d *Daemon) loop(ctx context.Context) error {
 		if !b.wakeAt.IsZero() {
 			wake.Reset(max(0, b.wakeAt.Sub(d.Clock.Now())))
 		}
-		select {
-		case <-ctx.Done():
-			d.rejectWaiting()
-			return nil
-		case m := <-d.inbox:
-			pending = append(pending, m)
-		case <-wake.C:
-			pending = append(pending, message{})
+		for len(pending) == 0 {
+			select {
+			case <-ctx.Done():
+				d.rejectWaiting()
+				return nil
+			case m := <-d.inbox:
+				pending = append(pending, m)
+			case <-wake.C:
+				pending = append(pending, message{})
+			case <-quiet.C:
+				if d.Quiet != nil {
+					d.effects.Go(d.Quiet)
+				}
+			}
 		}
 		pending = d.drain(pending)
 	}

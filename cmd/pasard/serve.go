@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -95,6 +96,7 @@ func serve(ctx context.Context, o options) error {
 	d, err := daemon.New(ctx, daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Log: log, Reload: re.reload,
+		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User: userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
 	}, settings(cfg))
 	if err != nil {
