@@ -97,7 +97,7 @@ func serve(ctx context.Context, o options) error {
 		Journal: journal{st}, History: journal{st}, Target: machine, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Log: log, Reload: re.reload,
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
-		User: userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
+		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
 	}, settings(cfg))
 	if err != nil {
 		return &exitError{exitRefused, err, "the data directory is as it was; nothing was started"}
