@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -42,6 +43,7 @@ func testMain(m *testing.M) int {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
+		Deadline:      time.Now().Add(2 * time.Minute), // a script that hangs says where, long before the test run gives up
 		Setup:         setupScript,
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "daemonpid": daemonPid, "killdaemon": killDaemon, "same": same},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
