@@ -41,7 +41,7 @@ type attempt struct {
 
 // newAttempt opens what an attempt needs before its claim says that a fork may have happened.
 func newAttempt(log *slog.Logger, dir, sock string, spec pasar.AttemptSpec) (*attempt, error) {
-	file, err := os.OpenFile(filepath.Join(dir, pasar.OutputFile), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	file, err := openFile(filepath.Join(dir, pasar.OutputFile), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}

@@ -56,7 +56,7 @@ type rate struct {
 
 // watchEvents creates the events file, if need be, and follows it.
 func watchEvents(log *slog.Logger, path string, changed *bell) (*events, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY|unix.O_NONBLOCK, 0o600)
+	f, err := openFile(path, os.O_CREATE|os.O_RDONLY|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open events: %w", err)
 	}

@@ -94,9 +94,13 @@ func handleSignals() {
 		syscall.SIGXFSZ, syscall.SIGVTALRM, syscall.SIGWINCH)
 }
 
+// oomFile is where the kernel keeps how soon this process is to be killed for want of memory.
+const oomFile = "/proc/self/oom_score_adj"
+
 // readOOM is this process's oom_score_adj; 0 if it can't be read.
 func readOOM() int {
-	b, err := os.ReadFile("/proc/self/oom_score_adj")
+	var buf [32]byte
+	b, err := readProc(oomFile, buf[:0], len(buf))
 	if err != nil {
 		return 0
 	}
@@ -105,7 +109,13 @@ func readOOM() int {
 }
 
 func writeOOM(n int) error {
-	return os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(n)), 0)
+	fd, err := unix.Open(oomFile, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, strconv.AppendInt(nil, int64(n), 10))
+	return err
 }
 
 func trimNewline(b []byte) []byte {

@@ -22,7 +22,7 @@ const (
 
 // reserve makes room for the record. Some file systems can't; then the record takes its chance.
 func reserve(dir string) error {
-	f, err := os.OpenFile(filepath.Join(dir, reserveFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	f, err := openFile(filepath.Join(dir, reserveFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("reserve room for the exit record: %w", err)
 	}
@@ -58,7 +58,7 @@ func tryRecord(dir string, r *pasar.ExitRecord) error {
 		return fmt.Errorf("encode exit record: %w", err)
 	}
 	tmp := filepath.Join(dir, reserveFile)
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY, 0o600) // not truncated: its blocks are the reserve
+	f, err := openFile(tmp, os.O_CREATE|os.O_WRONLY, 0o600) // not truncated: its blocks are the reserve
 	if err != nil {
 		return fmt.Errorf("write exit record: %w", err)
 	}
@@ -83,7 +83,7 @@ func tryRecord(dir string, r *pasar.ExitRecord) error {
 
 // syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := openFile(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}

@@ -129,7 +129,7 @@ func (w *Warm) moveLog(dir string) error {
 	if w.LogFile == nil {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, pasar.SupLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	f, err := openFile(filepath.Join(dir, pasar.SupLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("open supervisor log: %w", err)
 	}
