@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -141,10 +142,16 @@ func (a *attempt) finish(reap *reaper) {
 	r.Pid, r.StartedAt = a.pid, a.startAt
 	r.PeakHost, r.UserTime, r.SystemTime = use.peak, pasar.Duration(use.user), pasar.Duration(use.system)
 	r.Checkpoint, r.BadEvents = a.events.finish()
-	var err error
-	if r.Output, r.Dropped, err = a.output.finish(); err != nil {
-		a.log.Error("finish log", "error", err)
-	}
+	limit, cancel := context.WithTimeout(context.Background(), finishLimit)
+	defer cancel()
+	r.Output, r.Dropped = a.output.settle(limit.Done())
+	synced := make(chan struct{})
+	go func() {
+		defer close(synced)
+		if err := a.output.sync(limit.Done()); err != nil {
+			a.log.Error("finish log", "error", err)
+		}
+	}()
 	if err := a.output.writeIndex(a.dir); err != nil {
 		a.log.Error("finish log", "error", err)
 	}
@@ -154,7 +161,7 @@ func (a *attempt) finish(reap *reaper) {
 	st := a.status(ipc.AttemptEnded)
 	exit := r.Exit
 	st.Exit = &exit
-	if err := writeRecord(a.dir, r); err != nil {
+	if err := writeRecord(a.dir, r, synced); err != nil {
 		a.log.Error("write exit record", "error", err)
 		st.Error = err.Error()
 	}

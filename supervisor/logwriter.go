@@ -109,27 +109,34 @@ func (o *output) giveUp() {
 	}
 }
 
-// finish waits until the log has what it will ever have, and syncs it. Dropped counts the bytes in
-// gaps.
-func (o *output) finish() (end, dropped int64, err error) {
-	limit := time.NewTimer(finishLimit)
-	defer limit.Stop()
-	synced := make(chan error, 1)
-	go func() {
-		<-o.written
-		synced <- o.file.Sync()
-	}()
+// settle waits until the log has what it will ever have, but not beyond limit. Dropped counts the bytes
+// in gaps.
+func (o *output) settle(limit <-chan struct{}) (end, dropped int64) {
 	select {
-	case err = <-synced:
-	case <-limit.C:
-		err = fmt.Errorf("sync log: not done after %s", finishLimit)
+	case <-o.written:
+	case <-limit:
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, g := range o.gaps {
 		dropped += g.to - g.from
 	}
-	return o.ring.end, dropped, err
+	return o.ring.end, dropped
+}
+
+// sync makes the settled log durable. A disk that hangs is not waited for beyond limit.
+func (o *output) sync(limit <-chan struct{}) error {
+	synced := make(chan error, 1)
+	go func() {
+		<-o.written
+		synced <- o.file.Sync()
+	}()
+	select {
+	case err := <-synced:
+		return err
+	case <-limit:
+		return fmt.Errorf("sync log: not done after %s", finishLimit)
+	}
 }
 
 // A gapNote is a line of the index: output in [From, To) is not in the log, which has a hole there.

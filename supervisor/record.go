@@ -34,25 +34,27 @@ func reserve(dir string) error {
 	return nil
 }
 
-// writeRecord makes the record durable: temporary, sync, rename, sync of the directory. On a full
-// disk the rendered tail gives way, since the log has it.
-func writeRecord(dir string, r *pasar.ExitRecord) error {
-	err := tryRecord(dir, r)
+// writeRecord makes the record durable: temporary, sync, rename, sync of the directory. It gets its name
+// only once ready is closed, when the log is safe; that it is written and synced beside the log lets a
+// file system's journal commit both at once. On a full disk the rendered tail gives way, since the log
+// has it.
+func writeRecord(dir string, r *pasar.ExitRecord, ready <-chan struct{}) error {
+	err := tryRecord(dir, r, ready)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		short := *r
 		short.Tail = nil
-		return tryRecord(dir, &short)
+		return tryRecord(dir, &short, ready)
 	case errors.Is(err, os.ErrNotExist): // the directory was removed under the job
 		if merr := os.MkdirAll(dir, 0o700); merr != nil {
 			return err
 		}
-		return tryRecord(dir, r)
+		return tryRecord(dir, r, ready)
 	}
 	return err
 }
 
-func tryRecord(dir string, r *pasar.ExitRecord) error {
+func tryRecord(dir string, r *pasar.ExitRecord, ready <-chan struct{}) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode exit record: %w", err)
@@ -72,6 +74,7 @@ func tryRecord(dir string, r *pasar.ExitRecord) error {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
+	<-ready
 	if err == nil {
 		err = os.Rename(tmp, filepath.Join(dir, pasar.ExitFile))
 	}
