@@ -64,13 +64,17 @@ func newestPid() int {
 // members lists the living processes of the job.
 func (f *family) members() []member {
 	above := 0 // pids up to here needn't be looked at
+	var all map[int]stat
 	if newest := newestPid(); newest >= f.main.pid && bootTime()-f.born < youngFor {
 		if newest == f.main.pid && !anyChild() {
 			return nil // nothing was started after the main process
 		}
 		above = f.main.pid - 1
+		all = probeProcesses(f.main.pid, newest)
 	}
-	all := listProcesses(above)
+	if all == nil {
+		all = listProcesses(above)
+	}
 	kids := make(map[int][]int, len(all))
 	for pid, s := range all {
 		kids[s.ppid] = append(kids[s.ppid], pid)
@@ -130,6 +134,33 @@ func (f *family) carriesNonce(pid int) bool {
 		}
 	}
 	return false
+}
+
+// probeMost is up to how many pids asking for each is cheaper than listing /proc, where the kernel
+// makes an entry for every process of the machine.
+const probeMost = 256
+
+// probeProcesses reads the stat of every process from one pid on, up to the newest one. It goes upwards
+// and to the last one made meanwhile: who forks and ends while we look has a child further up. It is nil
+// if there are too many.
+func probeProcesses(from, newest int) map[int]stat {
+	all := make(map[int]stat)
+	for pid := from; pid <= newest; {
+		if newest-from >= probeMost {
+			return nil
+		}
+		for ; pid <= newest; pid++ {
+			if s, err := readStat(pid); err == nil && !s.thread {
+				all[pid] = s
+			}
+		}
+		latest := newestPid()
+		if latest < newest {
+			return nil // they went round
+		}
+		newest = latest
+	}
+	return all
 }
 
 // listProcesses reads the stat of every process with a pid above a bound.

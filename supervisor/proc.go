@@ -15,6 +15,7 @@ type stat struct {
 	pid, ppid, pgrp, session int
 	start                    uint64 // clock ticks since boot
 	zombie                   bool
+	thread                   bool // it has an entry in /proc that isn't listed, but is no process
 }
 
 // readStat reads /proc/pid/stat. The name in it may hold spaces and parentheses, so fields are
@@ -81,6 +82,7 @@ func parseStat(pid int, b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("parse stat of %d: %w", pid, err)
 	}
 	s.start = n
+	s.thread = len(f) > 35 && string(f[35]) == "-1" // the signal to send at its end: threads have none
 	return s, nil
 }
 
