@@ -310,3 +310,40 @@ func TestAnAttemptOfAnotherBootIsNeverLaunchedAgain(t *testing.T) {
 		}
 	})
 }
+
+// A slowMachine takes its time to launch, and has nothing to stop until it has.
+type slowMachine struct {
+	*targettest.Fake
+	launch   chan struct{}
+	launched *atomic.Bool
+}
+
+func (m slowMachine) Launch(ctx context.Context, a target.Attempt) (target.Handle, error) {
+	<-m.launch
+	h, err := m.Fake.Launch(ctx, a)
+	m.launched.Store(true)
+	return h, err
+}
+
+func (m slowMachine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) error {
+	if !m.launched.Load() {
+		return nil
+	}
+	return m.Fake.Signal(ctx, h, s)
+}
+
+func TestAStopDuringTheLaunchIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		slow := slowMachine{launch: make(chan struct{}), launched: new(atomic.Bool)}
+		w.wrap = func(f *targettest.Fake) target.Target { slow.Fake = f; return slow }
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		if _, err := d.do(context.Background(), d.cancel(ipc.JobsRequest{Request: "c", Jobs: []pasar.JobID{id}})); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(id, pasar.Stopping)
+		close(slow.launch)
+		d.expect(id, pasar.Cancelled)
+	})
+}

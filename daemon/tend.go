@@ -21,7 +21,8 @@ type tender struct {
 	handle  target.Handle
 	seen    bool // that it runs; tendAttempt's own
 
-	done chan struct{} // closed by settled: the end is journaled
+	launched chan struct{} // closed once the target has accepted the attempt: before, a stop finds nothing to stop
+	done     chan struct{} // closed by settled: the end is journaled
 
 	mu       sync.Mutex // guards stopWant
 	stopWant *pasar.Stop
@@ -61,11 +62,13 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 	a := j.current()
 	t := &tender{
 		job: j.ID, attempt: a.Attempt,
-		handle:  target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}, Nonce: a.Nonce},
-		done:    make(chan struct{}),
-		seen:    a.Pid != 0,
-		stopped: make(chan struct{}, 1),
-		hurry:   make(chan struct{}, 1),
+		handle: target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}, Nonce: a.Nonce},
+		done:   make(chan struct{}),
+
+		launched: make(chan struct{}),
+		seen:     a.Pid != 0,
+		stopped:  make(chan struct{}, 1),
+		hurry:    make(chan struct{}, 1),
 	}
 	if a.Stop != nil {
 		t.stop(*a.Stop)
@@ -84,6 +87,9 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 func (d *Daemon) tendAttempt(ctx context.Context, t *tender, j *job) {
 	// A process was seen, or may have been begun before the machine went down: no launch, ever again.
 	launched := j.current().Pid != 0 || j.current().LaunchBoot != d.Boot
+	if launched {
+		close(t.launched)
+	}
 	wait := backoffMin
 	told := false
 	for {
@@ -91,7 +97,9 @@ func (d *Daemon) tendAttempt(ctx context.Context, t *tender, j *job) {
 		var err error
 		if !launched {
 			err = d.launch(ctx, t, j)
-			launched = err == nil
+			if launched = err == nil; launched {
+				close(t.launched)
+			}
 			if target.IsNever(err) && (t.wanted() != nil || !passes(err)) {
 				ended, err = d.reportNever(ctx, t, j, err)
 			}
@@ -299,6 +307,13 @@ func (d *Daemon) acknowledge(ctx context.Context, t *tender) {
 // passStops hands each stop to the target, and repeats one that the target couldn't take, until the
 // end is journaled.
 func (d *Daemon) passStops(ctx context.Context, t *tender) {
+	select {
+	case <-t.launched:
+	case <-t.done:
+		return
+	case <-ctx.Done():
+		return
+	}
 	for {
 		select {
 		case <-ctx.Done():
