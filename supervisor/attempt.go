@@ -29,6 +29,7 @@ type attempt struct {
 	events  *events
 	keys    *keyboard
 
+	kit   *kit
 	stops chan pasar.Stop
 	over  chan struct{} // closed when no stop will be taken any more
 	term  chan struct{} // closed when the supervisor itself is asked to end
@@ -41,16 +42,16 @@ type attempt struct {
 }
 
 // newAttempt opens what an attempt needs before its claim says that a fork may have happened.
-func newAttempt(log *slog.Logger, dir, sock string, spec pasar.AttemptSpec) (*attempt, error) {
+func newAttempt(log *slog.Logger, k *kit, dir, sock string, spec pasar.AttemptSpec) (*attempt, error) {
 	file, err := openFile(filepath.Join(dir, pasar.OutputFile), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	a := &attempt{log: log, dir: dir, spec: spec, sock: sock, output: newOutput(log, file),
-		stops: make(chan pasar.Stop), over: make(chan struct{}), term: make(chan struct{}, 1)}
+		kit: k, stops: make(chan pasar.Stop), over: make(chan struct{}), term: make(chan struct{}, 1)}
 	a.history.bell = &a.changed
 	a.keys = newKeyboard(a)
-	a.events, err = watchEvents(log, filepath.Join(dir, pasar.EventsFile), &a.changed)
+	a.events, err = watchEvents(log, k.notify, filepath.Join(dir, pasar.EventsFile), &a.changed)
 	if err != nil {
 		a.output.close()
 		_ = file.Close()
@@ -72,7 +73,7 @@ func (a *attempt) status(s ipc.AttemptState) ipc.Status {
 // the record is as safe as it can be made.
 func (a *attempt) run() {
 	a.record = pasar.ExitRecord{Schema: pasar.Schema, Key: a.spec.Key, Nonce: a.spec.Nonce}
-	reap := newReaper()
+	reap := a.kit.reap
 	if err := a.launch(); err != nil {
 		a.log.Error("launch", "error", err)
 		a.record.LaunchError = err.Error()
@@ -118,12 +119,12 @@ func (a *attempt) run() {
 
 // launch makes the terminal and forks.
 func (a *attempt) launch() error {
-	t, err := openTerminal(a.spec.Cols, a.spec.Rows)
+	t, err := a.kit.terminal(a.spec.Cols, a.spec.Rows)
 	if err != nil {
 		a.output.close()
 		return err
 	}
-	pid, err := fork(a.log, &a.spec, t)
+	pid, err := a.kit.forker.fork(a.log, &a.spec, t)
 	if err != nil {
 		t.close()
 		a.output.close()

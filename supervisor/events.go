@@ -55,13 +55,13 @@ type rate struct {
 }
 
 // watchEvents creates the events file, if need be, and follows it.
-func watchEvents(log *slog.Logger, path string, changed *bell) (*events, error) {
+func watchEvents(log *slog.Logger, n *notifier, path string, changed *bell) (*events, error) {
 	f, err := openFile(path, os.O_CREATE|os.O_RDONLY|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open events: %w", err)
 	}
 	e := &events{log: log, path: path, changed: changed, latest: make(map[pasar.EventKind]numbered),
-		rates: make(map[pasar.EventKind]*rate), reader: eventReader{file: f}, notify: newNotifier(log)}
+		rates: make(map[pasar.EventKind]*rate), reader: eventReader{file: f}, notify: n}
 	if err := e.notify.add(path, unix.IN_MODIFY|unix.IN_CLOSE_WRITE, e.take); err != nil {
 		log.Warn("events are read only at the end", "error", err)
 	}

@@ -31,22 +31,32 @@ func errno(err error) int {
 	return 0
 }
 
-// fork starts the main process on the terminal's slave and returns its pid. It runs on a thread of
-// its own that lives as long as this process, since the job's parent-death signal follows the thread.
-func fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (int, error) {
-	type result struct {
-		pid int
-		err error
-	}
-	done := make(chan result, 1)
+// A forker starts the main process, on a thread of its own that lives as long as this process: the
+// job's parent-death signal follows the thread.
+type forker struct {
+	ask chan func()
+}
+
+func newForker() *forker {
+	f := &forker{ask: make(chan func())}
 	go func() {
 		runtime.LockOSThread() // never unlocked
-		pid, err := forkHere(log, spec, t)
-		done <- result{pid, err}
-		select {}
+		for do := range f.ask {
+			do()
+		}
 	}()
-	r := <-done
-	return r.pid, r.err
+	return f
+}
+
+// fork starts the main process on the terminal's slave and returns its pid.
+func (f *forker) fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (pid int, err error) {
+	done := make(chan struct{})
+	f.ask <- func() {
+		pid, err = forkHere(log, spec, t)
+		close(done)
+	}
+	<-done
+	return pid, err
 }
 
 // forkHere does the work of fork on the present thread. What a child inherits is set on ourselves and

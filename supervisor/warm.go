@@ -53,6 +53,10 @@ func (w *Warm) Serve() error {
 	defer signal.Stop(sig)
 	go srv.obey(sig, w.Control)
 
+	k := newKit(w.Log)
+	if idle(w.Control) {
+		rehearse()
+	}
 	control := ipc.NewAttachConn(w.Control)
 	for {
 		typ, body, err := control.Recv()
@@ -67,7 +71,7 @@ func (w *Warm) Serve() error {
 		if err := ipc.DecodeBody(body, &l); err != nil {
 			return w.refuse(control, ipc.AttemptFailed, err)
 		}
-		a, claim, err := w.prepare(l.Dir, srv, me)
+		a, claim, err := w.prepare(l.Dir, srv, k, me)
 		if errors.Is(err, errTaken) {
 			if err := w.refuse(control, ipc.AttemptTaken, err); err != nil {
 				return nil
@@ -92,7 +96,7 @@ func (w *Warm) refuse(c *ipc.AttachConn, state ipc.AttemptState, why error) erro
 }
 
 // prepare does all that comes before the fork. When it succeeds the claim names us.
-func (w *Warm) prepare(dir string, srv *server, me self) (*attempt, *os.File, error) {
+func (w *Warm) prepare(dir string, srv *server, k *kit, me self) (*attempt, *os.File, error) {
 	spec, err := readSpec(dir)
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +115,7 @@ func (w *Warm) prepare(dir string, srv *server, me self) (*attempt, *os.File, er
 	if err := reserve(dir); err != nil {
 		return fail(err)
 	}
-	a, err := newAttempt(w.Log.With("attempt", spec.Key.String()), dir, srv.path, spec)
+	a, err := newAttempt(w.Log.With("attempt", spec.Key.String()), k, dir, srv.path, spec)
 	if err != nil {
 		return fail(err)
 	}
