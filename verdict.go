@@ -68,6 +68,6 @@ type Verdict struct {
 	Evidence   []Line     `json:"evidence"`
 	Hint       string     `json:"hint"`
 	Confidence Confidence `json:"confidence"`
-	Retryable  bool       `json:"retryable"`
+	Retryable  *bool      `json:"retryable"` // whether the same command may succeed next time; null when it isn't known
 	Blame      Blame      `json:"blame"`
 }

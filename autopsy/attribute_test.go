@@ -160,7 +160,7 @@ func checkVerdict(t testing.TB, v pasar.Verdict) {
 	}
 	switch v.Reason {
 	case pasar.CodeBadCommand, pasar.CodeLaunchError, pasar.CodeCancelled, pasar.CodeCompleted:
-		if v.Retryable {
+		if v.Retryable == nil || *v.Retryable {
 			t.Errorf("%s is retryable", v.Reason)
 		}
 	}

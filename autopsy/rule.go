@@ -31,20 +31,24 @@ var groups = []group{
 	{"status", statusRules},
 }
 
-// retryable has every code that a rule may give, and whether trying again could help. Never where the
-// same would surely happen again, nor after success or a person's wish.
-var retryable = map[pasar.Code]bool{
-	pasar.CodeCompleted:   false,
-	pasar.CodeCancelled:   false,
-	pasar.CodeBadCommand:  false,
-	pasar.CodeLaunchError: false,
-	pasar.CodePreempted:   true,
-	pasar.CodeTimeLimit:   true,
-	pasar.CodeLost:        true,
-	pasar.CodeInterrupted: true,
-	pasar.CodeSignal:      true,
-	pasar.CodeExit:        true,
+// retryable has every code that a rule may give, and whether trying again could help: no where the
+// same would surely happen again, after success, and after a person's wish. An exit code or a signal
+// alone doesn't tell.
+var retryable = map[pasar.Code]*bool{
+	pasar.CodeCompleted:   &no,
+	pasar.CodeCancelled:   &no,
+	pasar.CodeBadCommand:  &no,
+	pasar.CodeLaunchError: &no,
+	pasar.CodePreempted:   &yes,
+	pasar.CodeTimeLimit:   &yes,
+	pasar.CodeLost:        &yes,
+	pasar.CodeInterrupted: &yes,
+	pasar.CodeSignal:      nil,
+	pasar.CodeExit:        nil,
 }
+
+// yes and no are never changed; verdicts point at them.
+var yes, no = true, false
 
 func (r *rule) verdict(e *Evidence) pasar.Verdict {
 	v := pasar.Verdict{
