@@ -26,7 +26,6 @@ const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
 	livedWell  = 10 * time.Second // one that lived so long before it died is no storm
-	restTime   = 20 * time.Millisecond
 )
 
 // warmLog holds what supervisors said before they had an attempt.
@@ -35,9 +34,9 @@ const (
 	maxWarmLog = 256 << 10 // cut when one more is started beyond it
 )
 
-// A pool keeps exactly one supervisor warm: started, idle, waiting for a LAUNCH on its control
-// connection. When one is taken the next is started, which no launch waits for unless the next
-// launch is there already.
+// A pool keeps one supervisor warm: started, idle, waiting for a LAUNCH on its control connection. When
+// one is taken the next is started, which no launch waits for unless the next launch is there already.
+// While launches come quickly there are two.
 type pool struct {
 	o      Options
 	log    *slog.Logger
@@ -82,40 +81,67 @@ func (p *pool) close() {
 // keep is the pool's goroutine.
 func (p *pool) keep() {
 	defer close(p.done)
+	var idle stock
+	defer func() {
+		for _, w := range idle.warm {
+			p.letGo(w)
+		}
+	}()
 	for {
-		if n, why := p.troubled(); n > 0 && !p.pause(n, why) {
+		n, why := p.troubled()
+		if n > 0 && len(idle.warm) == 0 && !p.pause(n, why) {
 			return
 		}
-		w, err := p.start()
-		if err != nil {
-			p.spoilt(err)
+		if idle.short(n > 0) {
+			w, err := p.start()
+			if err != nil {
+				p.spoilt(err)
+				continue
+			}
+			idle.warm = append(idle.warm, w)
 			continue
 		}
+		var ready chan<- *warm
+		var wanted <-chan struct{}
+		var first *warm
+		var exited [most]<-chan syscall.WaitStatus
+		for i, w := range idle.warm {
+			exited[i] = w.exited
+		}
+		if len(idle.warm) > 0 {
+			ready, first = p.ready, idle.warm[0]
+		} else {
+			wanted = p.wanted
+		}
 		select {
-		case p.ready <- w:
-			p.rest()
-		case <-p.stop:
-			p.letGo(w)
-			return
-		case status := <-w.exited:
-			_ = w.conn.Close()
-			if time.Since(w.born) >= livedWell {
-				p.mended()
+		case ready <- first:
+			idle.took(time.Now())
+		case status := <-exited[0]:
+			p.lost(idle.remove(0), status)
+		case status := <-exited[1]:
+			p.lost(idle.remove(1), status)
+		case <-wanted:
+			idle.resting = false
+		case <-idle.due():
+			if idle.resting {
+				idle.resting = false
+			} else {
+				idle.quick = false
+				p.letGo(idle.remove(len(idle.warm) - 1))
 			}
-			p.spoilt(p.died(status))
+		case <-p.stop:
+			return
 		}
 	}
 }
 
-// rest leaves the processors to the attempt that was just launched, unless a launch waits already.
-func (p *pool) rest() {
-	t := time.NewTimer(restTime)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-p.wanted:
-	case <-p.stop:
+// lost counts a supervisor that ended while it was idle.
+func (p *pool) lost(w *warm, status syscall.WaitStatus) {
+	_ = w.conn.Close()
+	if time.Since(w.born) >= livedWell {
+		p.mended()
 	}
+	p.spoilt(p.died(status))
 }
 
 // take is the warm supervisor. While there is none it waits, and for how long is the pool's affair.
