@@ -109,6 +109,7 @@ type ExitRecord struct {
 	UserTime    Duration   `json:"user_time,omitempty"`
 	SystemTime  Duration   `json:"system_time,omitempty"`
 	Checkpoint  *Event     `json:"checkpoint,omitempty"` // the last one reported
+	Progress    *Event     `json:"progress,omitempty"`   // the last one reported
 	BadEvents   int        `json:"bad_events,omitempty"`
 	Tail        []string   `json:"tail,omitempty"` // last lines as rendered text, at most TailLines
 }

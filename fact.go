@@ -117,7 +117,10 @@ type Restarted struct {
 	Created  time.Time       `json:"created"`
 }
 
-// Reported is an event that a record needs: a checkpoint or a resume. Progress is not a fact.
+// MaxNotes is how many notes of an attempt are kept in its record.
+const MaxNotes = 20
+
+// Reported is an event that a record needs: a checkpoint, a resume, a note. Progress is not a fact.
 type Reported struct {
 	Job     JobID `json:"job"`
 	Attempt int   `json:"attempt"`
@@ -175,6 +178,7 @@ type AttemptRecord struct {
 	Verdict    *Verdict    `json:"verdict,omitempty"`
 	Checkpoint *Event      `json:"checkpoint,omitempty"`
 	Resumed    *Event      `json:"resumed,omitempty"`
+	Notes      []Event     `json:"notes,omitempty"` // the last MaxNotes
 }
 
 // Kinds of fact.

@@ -28,7 +28,7 @@ type Reason struct {
 	Why       WaitWhy    `json:"why"`
 	Need      Bytes      `json:"need,omitempty"`       // memory it needs, for memory and ram
 	Free      Bytes      `json:"free,omitempty"`       // memory that is free there
-	Ahead     int        `json:"ahead,omitempty"`      // waiting jobs before it in the order
+	Ahead     int        `json:"ahead,omitempty"`      // waiting jobs before it in the order, of those that want a GPU, or none, as it does
 	Behind    JobID      `json:"behind,omitempty"`     // turn: the job that goes first
 	Holders   []JobID    `json:"holders,omitempty"`    // jobs that have what it needs; shared, never changed
 	Since     time.Time  `json:"since,omitzero"`       // when it began to wait

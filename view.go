@@ -134,6 +134,7 @@ type AttemptView struct {
 	PeakHost       *Bytes     `json:"peak_host"`
 	LastCheckpoint *Event     `json:"last_checkpoint"`
 	Resumed        *Event     `json:"resumed"`
+	Notes          []Event    `json:"notes"` // the last MaxNotes that the job reported
 	Verdict        *Verdict   `json:"verdict"`
 	Tail           []string   `json:"tail"` // last lines as rendered text, untrusted; null until ended
 }

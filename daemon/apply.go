@@ -79,6 +79,9 @@ func (s *state) apply(r pasar.Record) {
 				a.Checkpoint = &f.Event
 			case pasar.EventResumed:
 				a.Resumed = &f.Event
+			case pasar.EventNote:
+				notes := append(slices.Clone(a.Notes), f.Event) // the old list may be shared
+				a.Notes = notes[max(0, len(notes)-pasar.MaxNotes):]
 			}
 			return true
 		})

@@ -226,3 +226,56 @@ func TestASnapshotIsTheSameState(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAJobReportsIsKeptOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		k := key(id, 1)
+		report := func(kind pasar.EventKind, step float64, text string) {
+			time.Sleep(10 * time.Second)
+			e := pasar.Event{Kind: kind, At: time.Now(), Text: text}
+			if text == "" {
+				e.Step = &step
+			}
+			if kind == pasar.EventProgress {
+				total := 100.0
+				e.TotalSteps = &total
+			}
+			w.machine.Report(k, e)
+			synctest.Wait()
+		}
+		report(pasar.EventNote, 0, "warming up\x1b[2J")
+		report(pasar.EventCheckpoint, 10, "")
+		report(pasar.EventProgress, 20, "")
+		view := func() pasar.JobView {
+			j, err := d.find(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.view(j, nil)
+		}
+		v := view()
+		if n := v.Attempts[0].Notes; len(n) != 1 || n[0].Text != `warming up\x1b[2J` {
+			t.Errorf("notes = %+v", n)
+		}
+		// 30 s for 20 steps: 80 more need 120 s.
+		if v.Remaining == nil || v.Remaining.Seconds() != 120 || *v.EstSource != "progress" {
+			t.Errorf("remaining %v, by %v", v.Remaining, v.EstSource)
+		}
+		time.Sleep(5 * time.Second)
+		if v = view(); v.Remaining.Seconds() != 115 {
+			t.Errorf("remaining %v five seconds later", v.Remaining)
+		}
+		before := len(w.journal.lines)
+		d.kill()
+		d = w.start(nil)
+		if n := len(w.journal.lines) - before; n != 1 { // its start
+			t.Errorf("a new daemon journaled %d facts, of what was reported before", n)
+		}
+		if v = view(); len(v.Attempts[0].Notes) != 1 || v.LastCheckpoint == nil || *v.LastCheckpoint.Step != 10 {
+			t.Errorf("after a restart: %+v", v.Attempts[0])
+		}
+	})
+}

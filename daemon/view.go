@@ -21,7 +21,7 @@ type progress struct {
 // event takes a report of the job's: checkpoints and resumes are facts, progress stays in memory.
 func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
 	switch e.Kind {
-	case pasar.EventCheckpoint, pasar.EventResumed:
+	case pasar.EventCheckpoint, pasar.EventResumed, pasar.EventNote:
 		if d.known(t, e) {
 			return
 		}
@@ -37,18 +37,24 @@ func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
 	}
 }
 
-// known reports whether a checkpoint or resume is in the state already: a watch that is begun again
-// tells the latest again.
+// known reports whether an event is in the state already: a watch that is begun again tells what was
+// reported before again, in order.
 func (d *Daemon) known(t *tender, e pasar.Event) bool {
 	j := d.lookup(t.job)
 	if j == nil || j.current() == nil || j.current().Attempt != t.attempt {
 		return false
 	}
-	last := j.current().Checkpoint
-	if e.Kind == pasar.EventResumed {
-		last = j.current().Resumed
+	a := j.current()
+	last := a.Checkpoint
+	switch e.Kind {
+	case pasar.EventResumed:
+		last = a.Resumed
+	case pasar.EventNote:
+		if last = nil; len(a.Notes) > 0 {
+			last = &a.Notes[len(a.Notes)-1]
+		}
 	}
-	return last != nil && last.At.Equal(e.At)
+	return last != nil && !e.At.After(last.At)
 }
 
 func (d *Daemon) progressOf(id pasar.JobID) *pasar.ProgressView {
@@ -59,12 +65,36 @@ func (d *Daemon) progressOf(id pasar.JobID) *pasar.ProgressView {
 	p := v.(*progress)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pv := &pasar.ProgressView{Step: p.last.Step, Total: p.last.TotalSteps, At: p.last.At.UTC(), Metrics: p.last.Metrics}
+	pv := progressView(&p.last)
 	if span := p.last.At.Sub(p.first.At).Seconds(); span > 0 && p.first.Step != nil && p.last.Step != nil {
 		rate := (*p.last.Step - *p.first.Step) / span
 		pv.Rate = &rate
 	}
 	return pv
+}
+
+func progressView(e *pasar.Event) *pasar.ProgressView {
+	return &pasar.ProgressView{Step: e.Step, Total: e.TotalSteps, At: e.At.UTC(), Metrics: e.Metrics}
+}
+
+// remaining is how long a running attempt needs by its own pace: from the step it resumed at, the time
+// it took for each step times the steps left, counted down from the latest report. False when it has
+// not reported enough to tell.
+func (d *Daemon) remaining(a *pasar.AttemptRecord, p *pasar.ProgressView) (pasar.Duration, bool) {
+	if p == nil || p.Step == nil || p.Total == nil || a.StartedAt.IsZero() {
+		return 0, false
+	}
+	from := 0.0
+	if a.Resumed != nil && a.Resumed.Step != nil {
+		from = *a.Resumed.Step
+	}
+	done, left := *p.Step-from, *p.Total-*p.Step
+	elapsed := p.At.Sub(a.StartedAt)
+	if done <= 0 || left < 0 || elapsed <= 0 {
+		return 0, false
+	}
+	need := time.Duration(float64(elapsed) * left / done)
+	return pasar.Duration(max(0, need-d.Clock.Now().Sub(p.At))), true
 }
 
 // view is a job as clients see it. reason is why it waits, if it does.
@@ -126,10 +156,15 @@ func (d *Daemon) view(j *job, reason *pasar.Reason) pasar.JobView {
 	}
 	if j.holds() {
 		v.Progress = d.progressOf(j.ID)
-		if v.EstRuntime != nil && ran < j.Spec.Time {
+		if left, ok := d.remaining(j.current(), v.Progress); ok {
+			total := ran + left
+			v.EstRuntime, v.EstSource, v.Remaining = &total, pasar.Known("progress"), &left
+		} else if v.EstRuntime != nil && ran < j.Spec.Time {
 			left := j.Spec.Time - ran
 			v.Remaining = &left
 		}
+	} else if a := j.current(); a != nil && a.Exit != nil && a.Exit.Progress != nil && j.Phase == phaseFinished {
+		v.Progress = progressView(a.Exit.Progress)
 	}
 	return v
 }
@@ -147,6 +182,11 @@ func attemptView(a *pasar.AttemptRecord) pasar.AttemptView {
 		Attempt: a.Attempt, Machine: a.Grant.Machine, GPUs: append([]pasar.GPURef{}, a.Grant.GPUs...),
 		LaunchedAt: a.LaunchedAt.UTC(), StartedAt: known(a.StartedAt), EndedAt: known(a.EndedAt),
 		Pid: pasar.Known(a.Pid), LastCheckpoint: a.Checkpoint, Resumed: a.Resumed, Verdict: a.Verdict,
+		Notes: []pasar.Event{},
+	}
+	for _, n := range a.Notes {
+		n.Text = pasar.Clean(n.Text)
+		v.Notes = append(v.Notes, n)
 	}
 	if a.Stop != nil {
 		v.Stop = &pasar.StopView{Why: a.Stop.Why, By: cleaned(a.Stop.By)}

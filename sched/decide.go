@@ -16,7 +16,7 @@ type pass struct {
 	memo         memo
 	started      []Running // by this pass
 	picked, best []int     // scratch space of fit and place
-	ahead        int       // jobs considered that wait for something other than a release
+	ahead        [2]int32  // jobs considered that wait for more than a release: with GPUs, and without
 	dues         []int     // positions of jobs that are due anything, rising
 }
 
@@ -91,8 +91,12 @@ func (p *pass) start(job *Job, at placement) {
 
 // wait notes why a job waits, with what is its own.
 func (p *pass) wait(job *Job, a *answer) {
-	w := waiting{id: job.ID, cause: a.cause, ahead: int32(p.ahead)}
-	p.ahead++
+	ahead := &p.ahead[0]
+	if job.Claim.Kind == pasar.NoGPU {
+		ahead = &p.ahead[1]
+	}
+	w := waiting{id: job.ID, cause: a.cause, ahead: *ahead}
+	*ahead++
 	if a.before != nobody {
 		if bid, ok := toPrecede(job, &p.queue[a.before]); ok {
 			w.bid = p.plan.Reasons.bid(bid)

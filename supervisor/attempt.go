@@ -142,7 +142,7 @@ func (a *attempt) finish(reap *reaper) {
 	r := &a.record
 	r.Pid, r.StartedAt = a.pid, a.startAt
 	r.PeakHost, r.UserTime, r.SystemTime = use.peak, pasar.Duration(use.user), pasar.Duration(use.system)
-	r.Checkpoint, r.BadEvents = a.events.finish()
+	r.Checkpoint, r.Progress, r.BadEvents = a.events.finish()
 	limit, cancel := context.WithTimeout(context.Background(), finishLimit)
 	defer cancel()
 	r.Output, r.Dropped = a.output.settle(limit.Done())

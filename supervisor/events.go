@@ -142,13 +142,13 @@ func (e *events) append(ev pasar.Event) {
 	e.changed.ring()
 }
 
-// since returns events with a number above n, in order. Someone who starts (n is 0), or has fallen
-// behind, gets the latest of each lasting kind.
+// since returns events with a number above n, in order. Someone who has fallen behind gets the latest of
+// each kind.
 func (e *events) since(n int) []numbered {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []numbered
-	if n > 0 && (len(e.recent) == 0 || e.recent[0].number <= n+1) {
+	if len(e.recent) == 0 || e.recent[0].number <= n+1 {
 		for _, ev := range e.recent {
 			if ev.number > n {
 				out = append(out, ev)
@@ -156,12 +156,12 @@ func (e *events) since(n int) []numbered {
 		}
 		return out
 	}
-	for _, kind := range []pasar.EventKind{pasar.EventCheckpoint, pasar.EventResumed, pasar.EventProgress} {
+	for _, kind := range []pasar.EventKind{pasar.EventCheckpoint, pasar.EventResumed, pasar.EventProgress, pasar.EventNote} {
 		if ev, ok := e.latest[kind]; ok && ev.number > n {
 			out = append(out, ev)
 		}
 	}
-	for i := 1; i < len(out); i++ { // three at most
+	for i := 1; i < len(out); i++ { // four at most
 		for j := i; j > 0 && out[j].number < out[j-1].number; j-- {
 			out[j], out[j-1] = out[j-1], out[j]
 		}
@@ -170,8 +170,8 @@ func (e *events) since(n int) []numbered {
 }
 
 // finish reads the last events, which a job may have written just before it ended, and returns the
-// last checkpoint and the number of bad lines.
-func (e *events) finish() (checkpoint *pasar.Event, bad int) {
+// last checkpoint and progress and the number of bad lines.
+func (e *events) finish() (checkpoint, progress *pasar.Event, bad int) {
 	e.notify.close()
 	e.take()
 	e.reader.rest(e.line)
@@ -193,5 +193,8 @@ func (e *events) finish() (checkpoint *pasar.Event, bad int) {
 	if ev, ok := e.latest[pasar.EventCheckpoint]; ok {
 		checkpoint = &ev.event
 	}
-	return checkpoint, e.bad
+	if ev, ok := e.latest[pasar.EventProgress]; ok {
+		progress = &ev.event
+	}
+	return checkpoint, progress, e.bad
 }

@@ -28,7 +28,7 @@ func Oracle(t testing.TB, in sched.Input, plan sched.Plan) {
 	for id, reason := range plan.Reasons.All() {
 		reasons[id] = reason
 	}
-	ahead := 0
+	ahead := map[bool]int{} // by whether they ask for no GPU
 	for _, j := range queue {
 		start, starts := starts[j.ID]
 		reason := reasons[j.ID]
@@ -50,10 +50,10 @@ func Oracle(t testing.TB, in sched.Input, plan sched.Plan) {
 			now = After(now, sched.Plan{Starts: []sched.Start{start}}, time.Time{})
 			continue
 		}
-		if reason.Ahead != ahead {
-			t.Errorf("job %d: %d ahead, want %d", j.ID, reason.Ahead, ahead)
+		if want := ahead[j.Claim.Kind == pasar.NoGPU]; reason.Ahead != want {
+			t.Errorf("job %d: %d ahead, want %d", j.ID, reason.Ahead, want)
 		}
-		ahead++
+		ahead[j.Claim.Kind == pasar.NoGPU]++
 		free := possible(now, j, nil)
 		empty := now
 		empty.Active = nil
