@@ -103,12 +103,13 @@ func (d *Daemon) hold(r ipc.JobsRequest, held bool) *command {
 		verb = ipc.VerbHold
 	}
 	return &command{verb: verb, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
-		ch := change{jobs: r.Jobs}
+		var ch change // its jobs are those that were changed
 		for _, id := range r.Jobs {
 			j := s.jobs[id]
 			if j == nil || j.Phase != phaseWaiting || j.Spec.Hold == held {
 				continue
 			}
+			ch.jobs = append(ch.jobs, id)
 			if held {
 				ch.facts = append(ch.facts, pasar.Held{Job: id, By: r.By})
 			} else {

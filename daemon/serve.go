@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"pasar"
 	"pasar/ipc"
@@ -129,7 +130,7 @@ func (d *Daemon) serveCancel(ctx context.Context, c *ipc.Call) error {
 	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
 		return err
 	}
-	return d.change(ctx, c, r.Jobs, d.cancel(r), func(j *job) (string, *ipc.Error) {
+	return d.change(ctx, c, r.Jobs, d.cancel(r), func(j *job, _ bool) (string, *ipc.Error) {
 		switch {
 		case j.Phase == phaseFinished && j.End == pasar.Cancelled:
 			return "cancelled", nil
@@ -149,25 +150,28 @@ func (d *Daemon) serveHold(ctx context.Context, c *ipc.Call, held bool) error {
 	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
 		return err
 	}
-	return d.change(ctx, c, r.Jobs, d.hold(r, held), func(j *job) (string, *ipc.Error) {
+	return d.change(ctx, c, r.Jobs, d.hold(r, held), func(j *job, changed bool) (string, *ipc.Error) {
 		switch {
 		case held && j.Phase != phaseWaiting:
 			return "", wrongState(j, "held")
 		case held:
 			return "held", nil
-		case j.Phase == phaseFinished:
-			return "", wrongState(j, "released")
+		case changed: // it may run by now
+			return "released", nil
+		case j.Phase == phaseWaiting:
+			return "wasn't held", nil
 		}
-		return "released", nil
+		return "", &ipc.Error{Code: ipc.CodeWrongState, Message: fmt.Sprintf("job %d is %s: it isn't held", j.ID, j.state())}
 	})
 }
 
 // change makes a change to several jobs and answers what became of each.
-func (d *Daemon) change(ctx context.Context, c *ipc.Call, ids []pasar.JobID, cmd *command, say func(*job) (string, *ipc.Error)) error {
+func (d *Daemon) change(ctx context.Context, c *ipc.Call, ids []pasar.JobID, cmd *command, say func(j *job, changed bool) (string, *ipc.Error)) error {
 	if len(ids) == 0 {
 		return &ipc.Error{Code: ipc.CodeBadRequest, Message: "no job named"}
 	}
-	if _, err := d.do(ctx, cmd); err != nil {
+	o, err := d.do(ctx, cmd)
+	if err != nil {
 		return err
 	}
 	a := ipc.JobsAnswer{}
@@ -182,7 +186,7 @@ func (d *Daemon) change(ctx context.Context, c *ipc.Call, ids []pasar.JobID, cmd
 			continue
 		}
 		out := ipc.JobOutcome{Job: id, State: j.state()}
-		out.Sentence, out.Error = say(j)
+		out.Sentence, out.Error = say(j, slices.Contains(o.jobs, id))
 		a.Jobs = append(a.Jobs, out)
 	}
 	return c.Answer(a)
