@@ -10,11 +10,20 @@ import (
 // End is how a job ended, in one line: "#42 train failed after 5s: exit code 7".
 func End(v *pasar.JobView, s Style) string {
 	line := Name(v) + " " + s.State(v.State, string(v.State))
-	if v.RunTime != nil && v.State.Finished() && v.State != pasar.Cancelled {
-		line += " after " + v.RunTime.String()
+	if !v.State.Finished() {
+		return line
 	}
-	if e := ended(v); e != "" && v.State.Finished() && v.State != pasar.Completed && !strings.EqualFold(e, string(v.State)) {
-		line += ": " + e
+	if v.RunTime != nil && v.State != pasar.Cancelled {
+		line += " after " + runTime(v)
+	}
+	if v.State == pasar.Completed {
+		return line
+	}
+	e := ended(v)
+	if rest := afterState(v, e); v.State == pasar.Cancelled && rest != e && rest != "" {
+		return line + strings.TrimPrefix(e, string(v.State)) // "cancelled by ada": the sentence has the state
+	} else if rest != "" {
+		line += ": " + rest
 	}
 	return line
 }
@@ -22,9 +31,6 @@ func End(v *pasar.JobView, s Style) string {
 // Why lists what an end rests on, for standard error: of a failed job the root lines and the last output,
 // then hints, which a job that completed may have too.
 func Why(v *pasar.JobView, lines int) []string {
-	if v.State != pasar.Failed && v.State != pasar.Completed {
-		return nil
-	}
 	var out []string
 	if v.State == pasar.Failed {
 		last := tail(v, lines)
@@ -36,10 +42,16 @@ func Why(v *pasar.JobView, lines int) []string {
 			}
 		}
 	}
-	if v.Verdict != nil && v.Verdict.Hint != "" {
-		for h := range strings.SplitSeq(v.Verdict.Hint, "\n") {
-			out = append(out, "hint: "+pasar.Clean(h))
-		}
+	return append(out, Hints(v)...)
+}
+
+// Hints lists what to do about an end, for where the output has just been seen.
+func Hints(v *pasar.JobView) (out []string) {
+	if v.State != pasar.Failed && v.State != pasar.Completed || v.Verdict == nil || v.Verdict.Hint == "" {
+		return nil
+	}
+	for h := range strings.SplitSeq(v.Verdict.Hint, "\n") {
+		out = append(out, "hint: "+pasar.Clean(h))
 	}
 	return out
 }

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"pasar"
@@ -35,15 +37,65 @@ func jobTime(v *pasar.JobView, now time.Time) string {
 	return "-"
 }
 
-// rowAbout leaves out of a row that a job completed, and after how long: the row says so already.
+// rowAbout leaves out of a row what its other columns say: how a job ended, and after how long. Of one
+// that completed its command is what tells it from its neighbours.
 func rowAbout(v *pasar.JobView, now time.Time) string {
-	if v.State != pasar.Completed {
+	if !v.State.Finished() {
 		return About(v, now)
 	}
-	if v.Verdict != nil && v.Verdict.Hint != "" {
-		return "hint: " + pasar.Clean(v.Verdict.Hint)
+	var parts []string
+	if n := ran(v); n > 1 {
+		parts = append(parts, fmt.Sprintf("%d attempts", n))
 	}
-	return ""
+	about := ""
+	if v.State != pasar.Completed {
+		about = afterState(v, ended(v))
+	}
+	if about == "" {
+		about = pasar.Clean(v.Command)
+	}
+	if about != "" {
+		parts = append(parts, about)
+	}
+	if v.State == pasar.Completed && v.Verdict != nil && v.Verdict.Hint != "" {
+		parts = append(parts, "hint: "+pasar.Clean(v.Verdict.Hint))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// afterState is a sentence without the state it begins with, for where the state stands before it.
+func afterState(v *pasar.JobView, sentence string) string {
+	rest, ok := strings.CutPrefix(sentence, string(v.State))
+	if !ok || rest != "" && rest[0] != ' ' && rest[0] != ':' {
+		return sentence
+	}
+	return strings.TrimLeft(rest, ": ")
+}
+
+// ran counts the attempts that are known to have run.
+func ran(v *pasar.JobView) (n int) {
+	for i := range v.Attempts {
+		if v.Attempts[i].RunTime != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// runTime is how long a finished job ran: its last attempt, and all of them where there were more.
+func runTime(v *pasar.JobView) string {
+	if v.RunTime == nil {
+		return ""
+	}
+	n := ran(v)
+	if n <= 1 {
+		return v.RunTime.String()
+	}
+	all := fmt.Sprintf("%s over %d attempts", v.RunTime, n)
+	if a := lastAttempt(v); a.RunTime != nil {
+		return a.RunTime.String() + " (" + all + ")"
+	}
+	return all
 }
 
 // About is what there is to say of a job in one phrase: what it waits for, how it is doing, how it ended.
@@ -57,7 +109,10 @@ func About(v *pasar.JobView, now time.Time) string {
 		if a := lastAttempt(v); a != nil && a.Stop != nil {
 			return "asked to stop: " + stopWords(a.Stop)
 		}
-		return "asked to stop"
+		if s := summary(v); s != "" {
+			return s
+		}
+		return "is ending"
 	case v.State == pasar.Running:
 		return running(v)
 	}
@@ -97,6 +152,9 @@ func running(v *pasar.JobView) string {
 }
 
 func ended(v *pasar.JobView) string {
+	if v.State == pasar.Completed && v.RunTime != nil {
+		return string(v.State) + " after " + runTime(v)
+	}
 	if v.Verdict != nil && v.State != pasar.Completed {
 		return pasar.Clean(v.Verdict.Summary)
 	}

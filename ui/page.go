@@ -17,13 +17,21 @@ type page struct {
 
 const labelWidth = 12
 
-func (p *page) line(text string) { p.b.WriteString(strings.TrimRight(text, " ") + "\n") }
+func (p *page) line(text string) { p.hang(text, 0) }
+
+// hang writes a line; where it is wrapped, the rest stands so many columns in.
+func (p *page) hang(text string, indent int) {
+	p.b.WriteString(Wrap(strings.TrimRight(text, " "), p.s.Width, indent) + "\n")
+}
 
 func (p *page) field(label, text string) {
 	if text != "" {
-		p.line(p.s.Dim(fmt.Sprintf("%-*s", labelWidth, label)) + text)
+		p.hang(p.s.Dim(fmt.Sprintf("%-*s", labelWidth, label))+text, labelWidth)
 	}
 }
+
+// commandRows is how many rows of a terminal a command may take.
+const commandRows = 4
 
 // Page is everything about one job: `pasar show`.
 func Page(v *pasar.JobView, now time.Time, s Style) string {
@@ -33,7 +41,7 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 		head += " (" + pasar.Clean(*v.Reason) + ")"
 	}
 	p.line(head)
-	if about := About(v, now); about != "" {
+	if about := afterState(v, About(v, now)); about != "" {
 		p.line(about)
 	}
 	if v.Verdict != nil {
@@ -77,12 +85,16 @@ func (p *page) output(lines []string) {
 	}
 	p.line(p.s.Dim("last output"))
 	for _, l := range lines {
-		p.line("  " + pasar.Clean(l))
+		p.b.WriteString(strings.TrimRight("  "+pasar.Clean(l), " ") + "\n") // as the job wrote it
 	}
 }
 
 func (p *page) asked(v *pasar.JobView, now time.Time) {
-	p.field("command", pasar.Clean(v.Command))
+	command := pasar.Clean(v.Command)
+	if p.s.Width > labelWidth {
+		command = Cut(command, commandRows*(p.s.Width-labelWidth))
+	}
+	p.field("command", command)
 	p.field("directory", pasar.Clean(string(v.Cwd)))
 	p.field("claim", Claim(v.Claim))
 	p.field("bid", strconv.FormatInt(int64(v.Bid), 10))
@@ -124,7 +136,7 @@ func (p *page) measured(v *pasar.JobView, now time.Time) {
 		p.field("expected", est)
 	}
 	if v.RunTime != nil {
-		p.field("ran", v.RunTime.String())
+		p.field("ran", runTime(v))
 	}
 	if v.Progress != nil {
 		p.field("progress", Progress(v.Progress)+", "+Ago(v.Progress.At, now)+" ago")

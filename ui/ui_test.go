@@ -95,7 +95,21 @@ func samples() []*pasar.JobView {
 
 	starting := base
 	starting.ID, starting.Name, starting.State = 11, "begin", pasar.Starting
-	return []*pasar.JobView{&running, &stopping, &starting, &waiting, &held, &failed, &cancelled, &completed}
+
+	leaving := base
+	leaving.ID, leaving.Name, leaving.State = 12, "leave", pasar.Stopping
+	leaving.Summary = ptr("has exited; its record is being completed")
+	leaving.RunTime = ptr(pasar.Duration(time.Hour))
+	leaving.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", LaunchedAt: start, StartedAt: &start}}
+
+	again := completed
+	again.ID, again.RunTime, again.Verdict = 2, ptr(pasar.Duration(7*time.Second)), &pasar.Verdict{Reason: pasar.CodeCompleted, Summary: "completed after 2.9s"}
+	again.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", LaunchedAt: start, EndedAt: &ended, RunTime: ptr(pasar.Duration(4100 * time.Millisecond)), ExitCode: ptr(1)},
+		{Attempt: 2, Machine: "local", LaunchedAt: start, EndedAt: &ended, RunTime: ptr(pasar.Duration(2900 * time.Millisecond)), ExitCode: ptr(0)}}
+
+	nobody := cancelled
+	nobody.ID, nobody.Verdict = 1, &pasar.Verdict{Reason: pasar.CodeCancelled, Summary: "cancelled: it ended on SIGTERM"}
+	return []*pasar.JobView{&running, &stopping, &leaving, &starting, &waiting, &held, &failed, &cancelled, &completed, &again, &nobody}
 }
 
 func TestTheListSaysWhatEachJobIsAbout(t *testing.T) {
@@ -176,6 +190,68 @@ func TestATableFitsItsWidth(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAPageFitsATerminalAndNoWordIsBroken(t *testing.T) {
+	for _, v := range samples() {
+		for i := range 3 { // a command of 100 kB, as the daemon shows it, in many words and in one
+			v.Command = strings.Repeat([]string{"word ", "x", "漢字 "}[i], 1000)
+			for _, width := range []int{40, 80, 120} {
+				text := Page(v, now, Style{Width: width, Color: true}) + WhyPage(v, now, Style{Width: width})
+				if n := len(strings.Split(text, "\n")); n > 80 {
+					t.Errorf("job %d: %d lines", v.ID, n)
+				}
+				for l := range strings.SplitSeq(text, "\n") {
+					if n := columns(l); n > width && strings.Contains(strings.TrimSpace(l), " ") && !strings.Contains(l, "/home") && i != 1 {
+						t.Errorf("width %d: %d columns: %q", width, n, l)
+					}
+				}
+			}
+			if text := Page(v, now, Style{}); !strings.Contains(text, strings.TrimSpace(v.Command)) {
+				t.Error("off a terminal the command is cut")
+			}
+		}
+	}
+}
+
+func TestTextIsWrappedAtSpacesOnly(t *testing.T) {
+	for _, tc := range []struct {
+		in            string
+		width, indent int
+		want          string
+	}{
+		{"one two three", 8, 0, "one two\nthree"},
+		{"one two three", 0, 0, "one two three"},
+		{"label  one two three", 14, 7, "label  one two\n       three"},
+		{"  incomprehensibilities is a word", 10, 2, "  incomprehensibilities\n  is a\n  word"},
+		{"\x1b[2mone\x1b[0m two", 7, 0, "\x1b[2mone\x1b[0m two"},
+		{"漢字 漢字 漢字", 9, 0, "漢字 漢字\n漢字"},
+		{"a", 1, 0, "a"},
+		{"a b", 1, 0, "a\nb"},
+	} {
+		if got := Wrap(tc.in, tc.width, tc.indent); got != tc.want {
+			t.Errorf("%q at %d: %q, want %q", tc.in, tc.width, got, tc.want)
+		}
+	}
+	const help = "Flags\n  --time TIME           how long it will run\n  --x\n                        deep text here\n"
+	const want = "Flags\n  --time TIME           how long it\n                        will run\n  --x\n                        deep text\n                        here\n"
+	if got := Fit(help, 36); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func FuzzWrap(f *testing.F) {
+	f.Add("  a  bc \x1b[2mdef\x1b[0m", 5, 2)
+	f.Fuzz(func(t *testing.T, s string, width, indent int) {
+		s = strings.ReplaceAll(s, "\n", " ")
+		width, indent = int(uint(width)%200), int(uint(indent)%100)
+		words := func(s string) string {
+			return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\n' }), " ")
+		}
+		if got := Wrap(s, width, indent); words(got) != words(s) {
+			t.Errorf("%q became %q", s, got)
+		}
+	})
 }
 
 func FuzzCut(f *testing.F) {

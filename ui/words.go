@@ -45,13 +45,17 @@ func Claim(c pasar.ClaimView) string {
 	if c.Mem != nil {
 		claim.Mem = *c.Mem
 	}
-	if c.RAM != nil {
-		claim.RAM = *c.RAM
-	}
 	if c.Type != nil {
 		claim.Type = *c.Type
 	}
-	return claim.String()
+	s := claim.String()
+	if c.Limit != nil && *c.Limit > claim.Mem {
+		s += ", charged as " + c.Limit.String() + " with its margin"
+	}
+	if c.RAM != nil {
+		s += " and " + c.RAM.String() + " of host memory"
+	}
+	return s
 }
 
 // GPUs is "GPU 0" or "GPUs 0,1"; nothing for none.
