@@ -85,7 +85,7 @@ func howStopped(e *Evidence) string {
 			s = ": after SIGTERM it " + exited(e)
 		}
 	case e.Lost == "":
-		return " before it ran"
+		return " while it waited to start"
 	}
 	if e.Lost != "" {
 		s += " (its end was not seen: " + e.Lost + ")"

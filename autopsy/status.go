@@ -2,6 +2,7 @@ package autopsy
 
 import (
 	"fmt"
+	"syscall"
 
 	"pasar"
 )
@@ -19,10 +20,12 @@ var successRules = []rule{{
 // signal ended as 128+N; a program may exit so by itself, so that is likely and not certain.
 var statusRules = []rule{
 	{
-		name:       "interrupted",
-		when:       func(e *Evidence) bool { return interrupts[e.Exit.Signal] },
-		code:       pasar.CodeInterrupted,
-		summary:    func(e *Evidence) string { return "ended by " + signalName(e.Exit.Signal) + " from outside pasar" },
+		name: "interrupted",
+		when: func(e *Evidence) bool { return interrupts[e.Exit.Signal] },
+		code: pasar.CodeInterrupted,
+		summary: func(e *Evidence) string {
+			return "ended by " + signalName(e.Exit.Signal) + from(syscall.Signal(e.Exit.Signal))
+		},
 		hint:       interruptedHint,
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
@@ -33,7 +36,7 @@ var statusRules = []rule{
 		when: func(e *Evidence) bool { return interrupts[shellSignal(e)] },
 		code: pasar.CodeInterrupted,
 		summary: func(e *Evidence) string {
-			return "interrupted: " + exited(e) + ", as after " + signalName(shellSignal(e)) + " from outside pasar"
+			return "interrupted: " + exited(e) + ", as after " + signalName(shellSignal(e)) + from(syscall.Signal(shellSignal(e)))
 		},
 		hint:       interruptedHint,
 		confidence: pasar.Likely,
@@ -112,7 +115,19 @@ var unexplained = rule{
 	evidence:   rootLine,
 }
 
-func interruptedHint(*Evidence) string {
+// from says where a signal may have come from. Ctrl-C at the job's terminal is a SIGINT, and pasar can't
+// tell it from any other.
+func from(sig syscall.Signal) string {
+	if sig == syscall.SIGINT {
+		return ": Ctrl-C at its terminal, or sent from outside pasar"
+	}
+	return " from outside pasar"
+}
+
+func interruptedHint(e *Evidence) string {
+	if e.Exit.Signal == int(syscall.SIGINT) || shellSignal(e) == int(syscall.SIGINT) {
+		return "someone typed Ctrl-C through `pasar attach -i`, or a person or program sent it; `pasar restart` queues it again"
+	}
 	return "someone or something else sent it: a person, another program, a shutdown; `pasar restart` queues it again"
 }
 
