@@ -21,9 +21,8 @@ const (
 )
 
 // Isolate makes the process independent of whoever started it: a session of its own, standard
-// streams on /dev/null, no descriptor that the starter
-// leaked, reaper of every orphan below it, a small
-// heap. It is called once, before anything else.
+// streams on /dev/null or a file, no descriptor that the starter leaked, reaper of every orphan below
+// it, a small heap. It is called once, before anything else.
 func Isolate() error {
 	runtime.GOMAXPROCS(2)
 	debug.SetGCPercent(heapGrow)
@@ -47,13 +46,19 @@ func Isolate() error {
 	return nil
 }
 
-// silence points the standard streams at /dev/null.
+// silence points the standard streams at /dev/null, but leaves the last one on a file: a crash of the
+// runtime is told there, and what is logged before there is an attempt.
 func silence() error {
+	streams := 3
+	var st unix.Stat_t
+	if err := unix.Fstat(2, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		streams = 2
+	}
 	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
-	for std := range 3 {
+	for std := range streams {
 		if err := unix.Dup2(fd, std); err != nil {
 			return fmt.Errorf("redirect descriptor %d: %w", std, err)
 		}

@@ -92,6 +92,12 @@ func warmAs(t testing.TB, attr *syscall.SysProcAttr) *rig {
 	r.cmd.ExtraFiles = []*os.File{theirs}
 	r.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	r.cmd.SysProcAttr = attr
+	crash, err := os.Create(filepath.Join(tmp, "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer crash.Close()
+	r.cmd.Stderr = crash
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +108,8 @@ func warmAs(t testing.TB, attr *syscall.SysProcAttr) *rig {
 		_ = r.cmd.Process.Kill()
 		if t.Failed() {
 			b, _ := os.ReadFile(filepath.Join(r.dir, pasar.SupLogFile))
-			t.Logf("supervisor log:\n%s", b)
+			c, _ := os.ReadFile(crash.Name())
+			t.Logf("supervisor log:\n%s\nits stderr:\n%s", b, c)
 		}
 		_ = os.RemoveAll(tmp)
 	})

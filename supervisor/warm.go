@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -14,9 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"pasar"
 	"pasar/ipc"
 )
 
@@ -29,7 +25,7 @@ type Warm struct {
 	Run     string   // the private directory where the socket is bound
 	Control net.Conn // to whoever started us: LAUNCH comes from there
 	Log     *slog.Logger
-	LogFile func(*os.File) error // moves the log into the attempt's directory; may be nil
+	LogFile *LogFile // where Log goes, to be moved into the attempt's directory; may be nil
 }
 
 // Serve returns nil when there is no more to do: the starter went away before it had a launch for
@@ -109,9 +105,7 @@ func (w *Warm) prepare(dir string, srv *server, k *kit, me self) (*attempt, *os.
 		_ = claim.Close()
 		return nil, nil, err
 	}
-	if err := w.moveLog(dir); err != nil {
-		return fail(err)
-	}
+	w.LogFile.move(dir)
 	if err := reserve(dir); err != nil {
 		return fail(err)
 	}
@@ -126,25 +120,4 @@ func (w *Warm) prepare(dir string, srv *server, k *kit, me self) (*attempt, *os.
 	}
 	a.history.add(a.status(ipc.AttemptClaimed))
 	return a, claim, nil
-}
-
-// moveLog sends what we log, and a crash of the runtime, to the attempt's own file.
-func (w *Warm) moveLog(dir string) error {
-	if w.LogFile == nil {
-		return nil
-	}
-	f, err := openFile(filepath.Join(dir, pasar.SupLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("open supervisor log: %w", err)
-	}
-	defer f.Close()
-	return w.LogFile(f)
-}
-
-// StderrLog moves descriptor 2 onto a file, for Warm.LogFile.
-func StderrLog(f *os.File) error {
-	if err := unix.Dup2(int(f.Fd()), 2); err != nil {
-		return fmt.Errorf("redirect supervisor log: %w", err)
-	}
-	return nil
 }

@@ -75,8 +75,9 @@ func warm(args []string) error {
 	if err := supervisor.Isolate(); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(supervisor.Bounded(os.Stderr), nil))
-	w := supervisor.Warm{Run: *dir, Control: control, Log: log, LogFile: supervisor.StderrLog}
+	var file supervisor.LogFile
+	log := slog.New(slog.NewTextHandler(supervisor.Bounded(&file), nil))
+	w := supervisor.Warm{Run: *dir, Control: control, Log: log, LogFile: &file}
 	if err := w.Serve(); err != nil {
 		log.Error("supervisor failed", "error", err)
 		return err
