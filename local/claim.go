@@ -53,7 +53,7 @@ func lookAt(dir string) (claim, error) {
 
 // lookOnce opens a claim and looks at it; current is false if the file was moved away meanwhile.
 func lookOnce(path string) (c claim, current bool, err error) {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return claim{state: claimNone}, true, nil
 	}
@@ -137,7 +137,7 @@ func bar(dir string) (bool, error) {
 // clears and the other finds what became of it. False: look again.
 func void(dir string) (bool, error) {
 	path := filepath.Join(dir, pasar.ClaimFile)
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,7 +52,7 @@ type spec struct {
 // aside, unless that attempt still runs.
 func (m *Machine) makeDirs(h target.Handle) (fresh bool, err error) {
 	dir, job := m.attemptDir(h.Key), m.jobDir(h.Key.Job)
-	if err := os.MkdirAll(filepath.Join(job, persistDir), 0o700); err != nil {
+	if err := makeJobDir(job); err != nil {
 		return notThere(dir), fmt.Errorf("make job directory: %w", err)
 	}
 	err = os.Mkdir(dir, 0o700)
@@ -81,6 +82,18 @@ func (m *Machine) makeDirs(h target.Handle) (fresh bool, err error) {
 		return true, fmt.Errorf("make attempt directory: %w", err)
 	}
 	return true, nil
+}
+
+// makeJobDir makes a job's directory and the one in which its checkpoints survive attempts. Both are new
+// as a rule, so they are made rather than looked for.
+func makeJobDir(job string) error {
+	persist := filepath.Join(job, persistDir)
+	if err := os.Mkdir(job, 0o700); err == nil {
+		if os.Mkdir(persist, 0o700) == nil {
+			return nil
+		}
+	}
+	return os.MkdirAll(persist, 0o700)
 }
 
 func notThere(path string) bool {
@@ -116,7 +129,9 @@ func (m *Machine) writeSpec(a target.Attempt) error {
 	if len(b) > maxSpec {
 		return fmt.Errorf("spec of attempt %s is %s; at most %s", a.Spec.Key, pasar.Bytes(len(b)), pasar.Bytes(maxSpec))
 	}
-	f, err := os.CreateTemp(dir, pasar.SpecFile+".*") // 0600, and a name of its own beside another launcher's
+	// A name of its own, for there may be another launcher.
+	tmp := filepath.Join(dir, pasar.SpecFile+"."+strconv.FormatUint(rand.Uint64(), 36))
+	f, err := openFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("write spec: %w", err)
 	}
@@ -125,10 +140,10 @@ func (m *Machine) writeSpec(a target.Attempt) error {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, pasar.SpecFile))
+		err = os.Rename(tmp, filepath.Join(dir, pasar.SpecFile))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
+		_ = os.Remove(tmp)
 		return fmt.Errorf("write spec: %w", err)
 	}
 	return nil
@@ -136,7 +151,7 @@ func (m *Machine) writeSpec(a target.Attempt) error {
 
 // readBounded reads a whole file of at most max bytes.
 func readBounded(path string, max int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

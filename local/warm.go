@@ -257,7 +257,7 @@ func passing(err error) bool {
 // streams on /dev/null and the log, and the control connection. Its environment is clean: whatever
 // variables this process carries (it may have been started by a job) are not the supervisor's.
 func (p *pool) spawn() (*warm, error) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	null, err := openFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func (p *pool) openLog() (*os.File, error) {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > maxWarmLog {
 		flags |= os.O_TRUNC
 	}
-	return os.OpenFile(path, flags, 0o600)
+	return openFile(path, flags, 0o600)
 }
 
 // died says how a supervisor ended that never had an attempt, with the last line it logged.
