@@ -237,6 +237,29 @@ func TestTheReserveIsAtMostAQuarterUnlessAskedFor(t *testing.T) {
 	}
 }
 
+func TestEveryKeyIsDescribedInOneLine(t *testing.T) {
+	all := Describe()
+	if len(all) != len(keys) {
+		t.Fatalf("%d of %d keys", len(all), len(keys))
+	}
+	for i, d := range all {
+		if d.Key != keys[i].name || len(d.About) < 10 || len(d.About) > 100 || strings.ContainsAny(d.About+d.Default, "\n|") || d.Default == "" {
+			t.Errorf("%+v", d)
+		}
+		if late := d.Applies == NotYet; late != keys[i].late || (d.Applies == AtRestart) != (!late && !keys[i].live) {
+			t.Errorf("%s applies %s", d.Key, d.Applies)
+		}
+	}
+	for _, s := range mustLoad(t, "", home(t)).Effective() {
+		if s.About == "" || s.Applies == "" {
+			t.Errorf("%+v", s)
+		}
+		if want := "16 GiB, at most a quarter of RAM"; s.Key == "system_reserve" && s.Text() != want {
+			t.Errorf("says %q, want %q", s.Text(), want)
+		}
+	}
+}
+
 func TestADiffSaysWhatAppliesAtOnce(t *testing.T) {
 	env := home(t)
 	file := filepath.Join(env["HOME"], "c.toml")

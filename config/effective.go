@@ -10,13 +10,63 @@ import (
 
 // A Setting is one effective value: in JSON, bytes are integers and times are seconds.
 type Setting struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Source Source `json:"source"`
+	Key     string  `json:"key"`
+	Value   any     `json:"value"`
+	Source  Source  `json:"source"`
+	Applies Applies `json:"applies"`
+	About   string  `json:"about"`
+
+	bound string // what else holds of the value, for people
 }
 
 // Text is the value as people read it.
-func (s Setting) Text() string { return text(s.Value) }
+func (s Setting) Text() string { return text(s.Value) + s.bound }
+
+// Applies says when a change of the file takes effect.
+type Applies string
+
+// When a change takes effect.
+const (
+	AtOnce    Applies = "at once"
+	AtReload  Applies = "at reload"
+	AtRestart Applies = "at restart"
+	NotYet    Applies = "not yet" // belongs to a part that isn't built yet
+)
+
+func (k *key) applies() Applies {
+	switch {
+	case k.late:
+		return NotYet
+	case k.clients:
+		return AtOnce
+	case k.live:
+		return AtReload
+	}
+	return AtRestart
+}
+
+// A Description says what a key is for.
+type Description struct {
+	Key     string  `json:"key"`
+	Default string  `json:"default"`
+	Applies Applies `json:"applies"`
+	About   string  `json:"about"`
+}
+
+// Describe lists every key that can be set, in the order of the table.
+func Describe() []Description {
+	c := defaults()
+	var out []Description
+	for i := range keys {
+		k := &keys[i]
+		usual := k.usual
+		if usual == "" {
+			usual = text(k.get(c))
+		}
+		out = append(out, Description{k.name, usual, k.applies(), k.about})
+	}
+	return out
+}
 
 func text(v any) string {
 	switch v := v.(type) {
@@ -34,14 +84,19 @@ func text(v any) string {
 // that isn't built yet is listed only if it was set.
 func (c *Config) Effective() []Setting {
 	out := []Setting{
-		{"config", c.Paths.Config, c.Source("config")},
-		{"socket", c.Paths.Socket, c.Source("socket")},
+		{Key: "config", Value: c.Paths.Config, Source: c.Source("config"), Applies: AtOnce, About: "this file; PASAR_CONFIG names another"},
+		{Key: "socket", Value: c.Paths.Socket, Source: c.Source("socket"), Applies: AtRestart, About: "where the daemon listens; PASAR_SOCKET names another"},
 	}
-	for _, k := range keys {
+	for i := range keys {
+		k := &keys[i]
 		if k.late && c.later[k.name] == nil {
 			continue
 		}
-		out = append(out, Setting{k.name, k.get(c), c.Source(k.name)})
+		s := Setting{Key: k.name, Value: k.get(c), Source: c.Source(k.name), Applies: k.applies(), About: k.about}
+		if k.name == "system_reserve" && s.Source == Default {
+			s.bound = ", at most a quarter of RAM" // see Reserve
+		}
+		out = append(out, s)
 	}
 	return out
 }

@@ -8,70 +8,85 @@ import (
 
 // A key is one line of the table of what can be set.
 type key struct {
-	name string
-	live bool // applies to a running daemon at a reload; otherwise at its next start
-	late bool // belongs to a part that isn't built yet: checked, so that a file can be written once
-	path bool // a file name, in which ~/ is the home directory
-	set  func(c *Config, v any) error
-	get  func(c *Config) any
+	name    string
+	about   string // what it does, in one line
+	usual   string // the default in words, where it depends on the machine
+	clients bool   // read by each command: there is nothing to reload
+	live    bool   // applies to a running daemon at a reload; otherwise at its next start
+	late    bool   // belongs to a part that isn't built yet: checked, so that a file can be written once
+	path    bool   // a file name, in which ~/ is the home directory
+	set     func(c *Config, v any) error
+	get     func(c *Config) any
 }
 
 // keys is everything that can be set, in the order in which it is shown.
 var keys = []key{
-	{name: "autostart", live: true, set: boolean(func(c *Config) *bool { return &c.Autostart }),
+	{name: "autostart", about: "start pasard by itself when a command finds none running",
+		clients: true, live: true, set: boolean(func(c *Config) *bool { return &c.Autostart }),
 		get: func(c *Config) any { return c.Autostart }},
-	{name: "system_reserve", set: size(func(c *Config) *pasar.Bytes { return &c.SystemReserve }),
+	{name: "system_reserve", about: "host memory that jobs never get",
+		usual: "16 GiB, at most a quarter of RAM", set: size(func(c *Config) *pasar.Bytes { return &c.SystemReserve }),
 		get: func(c *Config) any { return c.SystemReserve }},
-	{name: "mem_margin_min", live: true, set: size(func(c *Config) *pasar.Bytes { return &c.Margin.Min }),
+	{name: "mem_margin_min", about: "what a slice is charged beyond --mem, at least",
+		live: true, set: size(func(c *Config) *pasar.Bytes { return &c.Margin.Min }),
 		get: func(c *Config) any { return c.Margin.Min }},
-	{name: "mem_margin_frac", live: true, set: fraction(func(c *Config) *float64 { return &c.Margin.Frac }),
+	{name: "mem_margin_frac", about: "what a slice is charged beyond --mem, as a part of it, if that is more",
+		live: true, set: fraction(func(c *Config) *float64 { return &c.Margin.Frac }),
 		get: func(c *Config) any { return c.Margin.Frac }},
-	{name: "default_bid", live: true,
+	{name: "default_bid", about: "the bid of a submit without --bid",
+		clients: true, live: true,
 		set: integer(int64(pasar.MinBid), int64(pasar.MaxBid), func(c *Config, n int64) { c.DefaultBid = pasar.Bid(n) }),
 		get: func(c *Config) any { return c.DefaultBid }},
-	{name: "default_grace", live: true, set: span(func(c *Config) *pasar.Duration { return &c.DefaultGrace }),
+	{name: "default_grace", about: "the time between SIGTERM and SIGKILL of a submit without --grace",
+		clients: true, live: true, set: span(func(c *Config) *pasar.Duration { return &c.DefaultGrace }),
 		get: func(c *Config) any { return c.DefaultGrace }},
-	{name: "require_time", live: true, set: boolean(func(c *Config) *bool { return &c.RequireTime }),
+	{name: "require_time", about: "refuse a submit without --time",
+		live: true, set: boolean(func(c *Config) *bool { return &c.RequireTime }),
 		get: func(c *Config) any { return c.RequireTime }},
-	{name: "cpu_jobs", set: integer(0, 100_000, func(c *Config, n int64) { c.CPUJobs = int(n) }),
+	{name: "cpu_jobs", about: "how many jobs without a GPU may run at once",
+		usual: "the number of cores", set: integer(0, 100_000, func(c *Config, n int64) { c.CPUJobs = int(n) }),
 		get: func(c *Config) any { return c.CPUJobs }},
-	{name: "data_dir", path: true, set: absolute(func(c *Config) *string { return &c.dataDir }),
+	{name: "data_dir", about: "where the journal, the jobs and their output are kept",
+		usual: "~/.local/share/pasar", path: true, set: absolute(func(c *Config) *string { return &c.dataDir }),
 		get: func(c *Config) any { return c.Paths.Data }},
-	{name: "log_max", live: true, set: size(func(c *Config) *pasar.Bytes { return &c.LogMax }),
+	{name: "log_max", about: "how much of one attempt's output is kept; 0 is no bound",
+		live: true, set: size(func(c *Config) *pasar.Bytes { return &c.LogMax }),
 		get: func(c *Config) any { return c.LogMax }},
-	{name: "log_retention_days", live: true,
-		set: integer(0, 36_500, func(c *Config, n int64) { c.LogRetentionDays = int(n) }),
-		get: func(c *Config) any { return c.LogRetentionDays }},
-	{name: "log_retention_size", live: true, set: size(func(c *Config) *pasar.Bytes { return &c.LogRetentionSize }),
+	{name: "log_retention_days", about: "days after which finished attempts' output goes; 0 keeps it",
+		live: true,
+		set:  integer(0, 36_500, func(c *Config, n int64) { c.LogRetentionDays = int(n) }),
+		get:  func(c *Config) any { return c.LogRetentionDays }},
+	{name: "log_retention_size", about: "how much output of finished attempts is kept in all, the oldest goes first; 0 is no bound",
+		live: true, set: size(func(c *Config) *pasar.Bytes { return &c.LogRetentionSize }),
 		get: func(c *Config) any { return c.LogRetentionSize }},
 
-	late("http", isBool),
-	late("bind", isWords),
-	late("allowed_hosts", isWords),
-	latePath("kernel_log"),
-	late("external", oneOf("share", "avoid")),
-	late("idle_mib", isCount),
-	late("device_ids", oneOf("uuid", "index")),
-	late("gpu_order", isWordsOrNumbers),
-	late("gpu_exclude", isWordsOrNumbers),
-	late("release_timeout", isSpan),
-	late("settle", isSpan),
-	late("pressure_some_avg10", isFraction),
-	late("pressure_mem_available", isFraction),
-	late("pressure_sustain", isSpan),
-	late("scrollback_lines", isCount),
-	late("prometheus_url", isString),
-	late("hot_temp_c", isCount),
-	latePath("mascot_dir"),
-	latePath("pull_dir"),
-	late("pull_min_free", isSize),
-	late("pull_max", isSize),
-	late("cloud_retention_days", isCount),
-	latePath("nvml_library"),
-	late("hooks", isHooks),
-	late("approval", isTable),
-	late("clouds", isTable),
-	late("fleet", isTable),
+	late("http", "serve HTTP on 127.0.0.1", isBool),
+	late("bind", "further addresses to serve HTTP on", isWords),
+	late("allowed_hosts", "names under which HTTP may be asked", isWords),
+	latePath("kernel_log", "where the kernel's log is read"),
+	late("external", "share a GPU with strangers, or avoid it: share, avoid", oneOf("share", "avoid")),
+	late("idle_mib", "MiB of GPU memory below which a GPU counts as idle", isCount),
+	late("device_ids", "how CUDA_VISIBLE_DEVICES names GPUs: uuid, index", oneOf("uuid", "index")),
+	late("gpu_order", "the order in which GPUs are given out", isWordsOrNumbers),
+	late("gpu_exclude", "GPUs that are never given out", isWordsOrNumbers),
+	late("release_timeout", "how long a job that ended may keep GPU memory before that is an incident", isSpan),
+	late("settle", "how long GPU memory must be free before it is given out again", isSpan),
+	late("pressure_some_avg10", "memory pressure (PSI some avg10) that is an incident", isFraction),
+	late("pressure_mem_available", "the part of RAM that must stay available", isFraction),
+	late("pressure_sustain", "how long pressure lasts before it is an incident", isSpan),
+	late("scrollback_lines", "lines of a job's screen that are kept", isCount),
+	late("prometheus_url", "where past GPU use is asked", isString),
+	late("hot_temp_c", "degrees Celsius from which a GPU is hot", isCount),
+	latePath("mascot_dir", "where the console's mascot is found"),
+	latePath("pull_dir", "where results of cloud jobs go"),
+	late("pull_min_free", "disk space that pulling leaves free", isSize),
+	late("pull_max", "the largest result pulled by itself; 0 is no bound", isSize),
+	late("cloud_retention_days", "days that results stay in the cloud", isCount),
+	latePath("nvml_library", "the path of NVIDIA's library"),
+	late("hooks", "commands to run when something happens", isHooks),
+	late("approval", "who approves what costs money", isTable),
+	late("clouds", "cloud targets", isTable),
+	late("fleet", "machines over SSH", isTable),
 }
 
 // keysByName is made when a file is read, which most loads don't.
@@ -83,10 +98,11 @@ var keysByName = sync.OnceValue(func() map[string]key {
 	return m
 })
 
-func late(name string, check func(v any) error) key {
+func late(name, about string, check func(v any) error) key {
 	return key{
-		name: name,
-		late: true,
+		name:  name,
+		about: about,
+		late:  true,
 		set: func(c *Config, v any) error {
 			if err := check(v); err != nil {
 				return err
@@ -98,8 +114,8 @@ func late(name string, check func(v any) error) key {
 	}
 }
 
-func latePath(name string) key {
-	k := late(name, isAbsolute)
+func latePath(name, about string) key {
+	k := late(name, about, isAbsolute)
 	k.path = true
 	return k
 }

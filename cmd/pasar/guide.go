@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"pasar"
 	"pasar/docs"
@@ -36,6 +38,13 @@ func guideCommand() *command {
 				if f.given("write") && topic != helperTopic {
 					return usagef("--write goes with the topic helper").hint("`pasar guide helper --write .`")
 				}
+				if !slices.Contains(guideTopics(), topic) {
+					e := usagef("no guide %q: there are %s", pasar.Clean(topic), strings.Join(guideTopics(), ", "))
+					if n := nearest(topic, guideTopics()); n != "" {
+						e = e.hint("did you mean `pasar guide " + n + "`?")
+					}
+					return e
+				}
 				var text string
 				var err error
 				switch {
@@ -45,11 +54,7 @@ func guideCommand() *command {
 					text = jobproto.PythonModule()
 				default:
 					if text, err = docs.Guide(topic); err != nil {
-						e := usagef("%s", pasar.Clean(err.Error()))
-						if n := nearest(topic, guideTopics()); n != "" {
-							e = e.hint("did you mean `pasar guide " + n + "`?")
-						}
-						return e
+						return err
 					}
 				}
 				if c.json {

@@ -59,7 +59,8 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"attach --take 1", "--take goes with -i", ""},
 		{"event checkpoint", "not inside a job: PASAR_EVENTS is not set", ""},
 		{"completion tcsh", `no completion for "tcsh"`, "there is for bash, zsh and fish"},
-		{"guide nonsense", `no guide "nonsense"`, ""},
+		{"guide nonsense", `no guide "nonsense": there are agents, api, config, jobs, helper`, ""},
+		{"guide confg", `no guide "confg"`, "did you mean `pasar guide config`?"},
 		{"status now", `status takes no arguments; got "now"`, ""},
 		{"help frob", `unknown command "frob"`, ""},
 	} {
