@@ -126,6 +126,19 @@ func TestADirectoryThatOthersCanEnterIsRefused(t *testing.T) {
 	}
 }
 
+func TestADirectoryMeantToBeSharedIsNotToBeClosed(t *testing.T) {
+	for _, mode := range []os.FileMode{0o777 | os.ModeSticky, 0o777, 0o755 | os.ModeSticky} {
+		dir := privateDir(t)
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		err := CheckPrivateDir(dir)
+		if err == nil || strings.Contains(err.Error(), "chmod") || !strings.Contains(err.Error(), "a directory of your own with mode 0700") {
+			t.Errorf("mode %o: %v", mode, err)
+		}
+	}
+}
+
 func TestALinkToADirectoryIsRefused(t *testing.T) {
 	dir := privateDir(t)
 	link := filepath.Join(privateDir(t), "link")

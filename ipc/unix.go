@@ -27,10 +27,14 @@ func CheckPrivateDir(dir string) error {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to uid %d, not to you (uid %d)", dir, st.Uid, os.Geteuid())
+		return fmt.Errorf("%s belongs to uid %d, not to you (uid %d): a socket needs a directory of your own with mode 0700", dir, st.Uid, os.Geteuid())
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s has mode %04o; it must be 0700 (chmod 700 %s)", dir, fi.Mode().Perm(), dir)
+		err := fmt.Errorf("%s has mode %04o, so others can enter it: a socket needs a directory of your own with mode 0700", dir, fi.Mode().Perm())
+		if fi.Mode()&os.ModeSticky == 0 && fi.Mode().Perm()&0o002 == 0 { // else it is there to be shared
+			err = fmt.Errorf("%w (chmod 700 %s)", err, dir)
+		}
+		return err
 	}
 	return nil
 }
