@@ -59,8 +59,9 @@ func TestASecondDaemonNamesTheFirst(t *testing.T) {
 	if l := refusal(t, code, exitRefused, said); !strings.Contains(l, fmt.Sprint(h.cmd.Process.Pid)) {
 		t.Errorf("%s doesn't name pid %d", l, h.cmd.Process.Pid)
 	}
-	if code, said := h.runOnce("--autostart"); code != 0 || said != "" {
-		t.Errorf("the loser of a race exits %d and says %q", code, said)
+	want := fmt.Sprintf("pasard: another pasard (pid %d) serves %s\n", h.cmd.Process.Pid, h.data())
+	if code, said := h.runOnce("--autostart"); code != 0 || said != want {
+		t.Errorf("the loser of a race exits %d and says %q, want %q", code, said, want)
 	}
 }
 

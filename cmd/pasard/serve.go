@@ -62,7 +62,7 @@ func serve(ctx context.Context, o options) error {
 
 	st, err := store.Open(cfg.Paths.Data)
 	if err != nil {
-		return openError(err, o.autostart)
+		return openError(err, cfg.Paths.Data, o)
 	}
 	defer func() {
 		if err := st.Close(); err != nil {
@@ -123,10 +123,15 @@ func serve(ctx context.Context, o options) error {
 }
 
 // openError is the exit for a store that can't be opened. For a daemon that a client started, losing
-// the race to another is no failure.
-func openError(err error, autostart bool) error {
+// the race to another is no failure; the client reads who won, should that one not listen where it asks.
+func openError(err error, data string, o options) error {
 	var locked *store.LockedError
-	if errors.As(err, &locked) && autostart {
+	if errors.As(err, &locked) && o.autostart {
+		who := "another pasard"
+		if locked.Pid != 0 {
+			who += fmt.Sprintf(" (pid %d)", locked.Pid)
+		}
+		_, _ = fmt.Fprintf(o.stderr, "pasard: %s serves %s\n", who, data)
 		return nil
 	}
 	e := &exitError{code: exitRefused, err: err}
