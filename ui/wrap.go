@@ -1,14 +1,10 @@
 package ui
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
 )
-
-// sgr matches what colours text and takes no columns.
-var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // Wrap breaks one line at spaces so that it fits into so many columns; what follows the first row is
 // indented. A word is never broken, however long. With a width of 0 the text stays as it is.
@@ -57,14 +53,15 @@ func Fit(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// gapped matches a line's first column and the gap behind it.
-var gapped = regexp.MustCompile(`^ *\S.*?  +`)
-
+// hanging is where a line's last column begins: behind the first gap of two spaces or more.
 func hanging(line string) int {
-	if m := gapped.FindString(line); m != "" {
-		return columns(m)
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	if i := strings.Index(text, "  "); i >= 0 {
+		rest := strings.TrimLeft(text[i:], " ")
+		return indent + columns(text[:len(text)-len(rest)])
 	}
-	return len(line) - len(strings.TrimLeft(line, " "))
+	return indent
 }
 
 // Reflow joins the lines of each paragraph, so that they can be wrapped anew.
@@ -76,9 +73,17 @@ func Reflow(text string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
+// columns counts those that text takes; what colours it takes none.
 func columns(s string) int {
-	if strings.IndexByte(s, 0x1b) >= 0 {
-		s = sgr.ReplaceAllString(s, "")
+	n := 0
+	for {
+		before, after, ok := strings.Cut(s, "\x1b[")
+		n += runewidth.StringWidth(before)
+		if !ok {
+			return n
+		}
+		if _, s, ok = strings.Cut(after, "m"); !ok {
+			return n
+		}
 	}
-	return runewidth.StringWidth(s)
 }

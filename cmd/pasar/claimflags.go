@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"pasar"
 )
 
@@ -14,7 +16,13 @@ type claimFlags struct {
 func (s *claimFlags) declare(f *flags) {
 	s.f = f
 	s.mem = f.size("mem", "a slice of a GPU's memory, such as 24G; else whole GPUs")
-	s.gpus = f.number("gpus", "", "how many GPUs; 0 for a job without one", 0, 1024)
+	s.gpus = define(f, "gpus", "", "N", "how many GPUs; 0 for a job without one", func(word string) (int64, error) {
+		n, err := parseWhole(word, 0, 1024)
+		if err != nil {
+			err = fmt.Errorf("%w; 0 is a job without a GPU, and none given is one whole GPU", err)
+		}
+		return n, err
+	})
 	s.ram = f.size("ram", "host memory")
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pasar"
+	"pasar/ui"
 )
 
 func helpCommand() *command {
@@ -25,9 +26,9 @@ func helpCommand() *command {
 					if cmd == nil {
 						e := usagef("unknown command %q", pasar.Clean(c.args[0]))
 						if n := nearest(c.args[0], commandNames()); n != "" {
-							e = e.hint("did you mean `pasar help " + n + "`?")
+							return e.hint("did you mean `pasar help " + n + "`?")
 						}
-						return e
+						return e.hint("`pasar help` lists the commands, `pasar guide` has topics")
 					}
 					if c.json {
 						return c.printJSON(describe(cmd))
@@ -36,7 +37,7 @@ func helpCommand() *command {
 				case c.json:
 					return c.printJSON(describeAll())
 				}
-				return c.print(overview())
+				return c.print(ui.Fit(overview(), c.term.width))
 			}
 		},
 	}
@@ -86,7 +87,11 @@ func commandHelp(cmd *command, f *flags, t terminal) string {
 		b.WriteString("also:  pasar " + strings.Join(cmd.aliases, ", pasar ") + "\n")
 	}
 	if cmd.long != "" {
-		b.WriteString("\n" + strings.TrimSpace(cmd.long) + "\n")
+		long := strings.TrimSpace(cmd.long)
+		if t.width > 0 {
+			long = ui.Reflow(long)
+		}
+		b.WriteString("\n" + long + "\n")
 	}
 	b.WriteString("\nFlags\n")
 	f.VisitAll(func(fl *pflag.Flag) {
@@ -107,11 +112,19 @@ func commandHelp(cmd *command, f *flags, t terminal) string {
 	}
 	b.WriteString("\nExit codes\n")
 	if cmd.jobCodes {
-		b.WriteString("  0 completed, 1 failed, 2 failed for memory, 3 cancelled, 4 --timeout passed first, 5 paused;\n" +
-			"  of several jobs the worst counts (2 over 1 over 3)\n")
+		b.WriteString("  0 completed, 1 failed, 2 failed for memory, 3 cancelled")
+		if f.Lookup("timeout") != nil {
+			b.WriteString(", 4 --timeout passed first")
+		}
+		b.WriteString(", 5 paused;\n")
+		if cmd.takes == takesJobs {
+			b.WriteString("  of several jobs the worst counts (2 over 1 over 3)\n")
+		}
+		b.WriteString("  2 is given only for what pasar sees itself until verdicts read the output (else it is 1),\n" +
+			"  5 once jobs can be paused\n")
 	}
 	b.WriteString("  64 bad arguments, 65 bad input file, 69 no daemon, 70 refused, 77 not allowed, 130 interrupted\n")
-	return b.String()
+	return ui.Fit(b.String(), t.width)
 }
 
 func common(name string) bool { return name == "json" || name == "color" || name == "help" }

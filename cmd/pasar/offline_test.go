@@ -30,17 +30,44 @@ func TestNoDaemonAndNoAutostartIs69(t *testing.T) {
 
 func TestADaemonThatWontStartIsQuoted(t *testing.T) {
 	dir := t.TempDir()
-	script := "#!/bin/sh\necho first >&2\necho 'pasard: the disk \x1b[31mis full' >&2\nexit 1\n"
+	script := "#!/bin/sh\necho first >&2\necho 'pasard: the disk \x1b[31mis full' >&2\necho 'hint: make room' >&2\nexit 1\n"
 	if err := os.WriteFile(dir+"/pasard", []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + dir, "PATH=" + dir}
 	r := runIn(t, t.Context(), env, "ls")
-	if r.code != exitNoDaemon || !strings.Contains(r.stderr, `(exit code 1): pasard: the disk \x1b[31mis full`) || !strings.Contains(r.stderr, "hint: its log is "+dir) {
+	if r.code != exitNoDaemon || !strings.Contains(r.stderr, `(exit code 1): the disk \x1b[31mis full`+"\nhint: make room\n") || !strings.Contains(r.stderr, "hint: its log is "+dir) {
 		t.Errorf("exit %d, %q", r.code, r.stderr)
 	}
 	if r := runIn(t, t.Context(), []string{"HOME=" + dir, "PATH=/nonexistent"}, "ls"); r.code != exitNoDaemon || !strings.Contains(r.stderr, "neither beside pasar nor on the PATH") {
 		t.Errorf("no pasard: exit %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestADaemonThatDiesWithoutAWordHasItsLastLineQuoted(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/pasard", []byte("#!/bin/sh\necho 'hint: first' >&2\necho 'panic: last' >&2\nexit 2\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := runIn(t, t.Context(), []string{"HOME=" + dir, "PATH=" + dir}, "ls")
+	if r.code != exitNoDaemon || !strings.HasPrefix(r.stderr, "pasar: the daemon ended at once (exit code 2): panic: last\nhint: its log is ") {
+		t.Errorf("exit %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestALoserOfTheRaceWhoseWinnerListensElsewhereIsExplained(t *testing.T) {
+	defer func(d time.Duration) { reconnectFor = d }(reconnectFor)
+	reconnectFor = 300 * time.Millisecond
+	h := newHome(t)
+	if out := h.pasar("submit", "--gpus", "0", "true"); !strings.Contains(out, "submitted") {
+		t.Fatal(out)
+	}
+	pid := strings.TrimSpace(h.pasar("version"))
+	r := runIn(t, t.Context(), append(h.env, "PASAR_SOCKET="+h.dir+"/elsewhere/d.sock"), "ls")
+	_, pid, _ = strings.Cut(pid, "(pid ")
+	want := "pasar: no daemon answers at " + h.dir + "/elsewhere/d.sock: another pasard (pid " + strings.TrimSuffix(pid, ")") + ") serves " + h.dir + "/.local/share/pasar\nhint: one daemon"
+	if r.code != exitNoDaemon || !strings.HasPrefix(r.stderr, want) {
+		t.Errorf("exit %d, %q\nwant %q", r.code, r.stderr, want)
 	}
 }
 

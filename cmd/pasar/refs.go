@@ -138,6 +138,9 @@ func (c *call) job(ctx context.Context, args []string) (pasar.JobID, error) {
 	if len(args) == 0 {
 		return c.lastJob(ctx)
 	}
+	if len(args) > 1 {
+		return 0, usagef("%s takes one job; got %s", c.name, pasar.Clean(strings.Join(args, " "))).hint("jobs are named 42, last or @tag")
+	}
 	ids, err := c.jobs(ctx, args, allJobs)
 	if err != nil {
 		return 0, err

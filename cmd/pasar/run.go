@@ -60,6 +60,7 @@ func Run(ctx context.Context, args, env []string, stdin *os.File, stdout, stderr
 // dispatch finds the command and runs it. Flags that every command has may stand before its name.
 func (a *app) dispatch(ctx context.Context, args []string) error {
 	var early []string
+	words := args
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" {
 		switch w := args[0]; {
 		case w == "--help" || w == "-h":
@@ -72,17 +73,19 @@ func (a *app) dispatch(ctx context.Context, args []string) error {
 		case strings.HasPrefix(w, "--color="):
 			early, args = append(early, w), args[1:]
 		default:
+			a.json = asksJSON(words)
 			return usagef("unknown flag %s before the command", pasar.Clean(w)).hint("`pasar help` lists the commands; flags come after them")
 		}
 	}
 	if len(args) == 0 {
-		if a.term.is {
-			return a.runCommand(ctx, find("help"), early)
+		if a.term.is && !a.json {
+			return a.glance(ctx, early)
 		}
 		return usagef("no command given").hint("`pasar help` lists the commands")
 	}
 	cmd := find(args[0])
 	if cmd == nil {
+		a.json = asksJSON(words)
 		e := usagef("unknown command %q", pasar.Clean(args[0]))
 		if n := nearest(args[0], commandNames()); n != "" {
 			return e.hint("did you mean `pasar " + n + "`?")

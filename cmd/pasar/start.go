@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,14 +50,22 @@ func (a *app) start(ctx context.Context, cfg *config.Config, none *ipc.Error) (*
 		case status := <-ended:
 			ended = nil
 			if status != 0 {
-				return nil, startError{problemf(ipc.CodeNoDaemon, "the daemon ended at once (exit code %d): %s", status, log.last()).
-					hint("its log is " + log.path + "; `pasar doctor` checks the installation")}
+				what, hints := log.failure()
+				p := problemf(ipc.CodeNoDaemon, "the daemon ended at once (exit code %d): %s", status, what)
+				for _, h := range hints {
+					p = p.hint(h)
+				}
+				return nil, startError{p.hint("its log is " + log.path + "; `pasar doctor` checks the installation")}
 			}
 		default:
 		}
 		if !r.pause(ctx) {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
+			}
+			if what := log.said(); what != "" { // it lost to another, which doesn't listen here
+				return nil, startError{problemf(ipc.CodeNoDaemon, "no daemon answers at %s: %s", cfg.Paths.Socket, what).
+					hint("one daemon serves a data directory: use its socket (`PASAR_SOCKET`), or another `XDG_DATA_HOME` or `data_dir`").hint("its log is " + log.path)}
 			}
 			return nil, startError{problemf(ipc.CodeNoDaemon, "the daemon was started but does not answer: %v", err).hint("its log is " + log.path)}
 		}
@@ -135,12 +142,48 @@ type daemonLog struct {
 	from int64
 }
 
-// last is the last line that the daemon logged.
-func (l daemonLog) last() string {
+// errorPrefix begins the line in which pasard says what was wrong; its hints follow it.
+const errorPrefix = "pasard: "
+
+// said is what the daemon said last to whoever started it, and the hints that follow; empty if nothing.
+func (l daemonLog) said() string {
+	what, _ := l.parse()
+	return what
+}
+
+// failure is why the daemon ended: what it said, else the last line that it logged.
+func (l daemonLog) failure() (what string, hints []string) {
+	if what, hints = l.parse(); what != "" {
+		return what, hints
+	}
+	lines, err := l.lines()
+	switch {
+	case err != nil:
+		return fmt.Sprintf("its log can't be read: %v", err), nil
+	case len(lines) == 0:
+		return "it logged nothing", nil
+	}
+	return pasar.Clean(lines[len(lines)-1]), nil
+}
+
+func (l daemonLog) parse() (what string, hints []string) {
+	lines, _ := l.lines()
+	for _, line := range lines {
+		if w, ok := strings.CutPrefix(line, errorPrefix); ok {
+			what, hints = pasar.Clean(w), nil
+		} else if h, ok := strings.CutPrefix(line, "hint: "); ok && what != "" {
+			hints = append(hints, pasar.Clean(h))
+		}
+	}
+	return what, hints
+}
+
+// lines is the end of what the daemon logged.
+func (l daemonLog) lines() ([]string, error) {
 	const most = 64 << 10
 	f, err := os.Open(l.path)
 	if err != nil {
-		return fmt.Sprintf("its log can't be read: %v", err)
+		return nil, err
 	}
 	defer f.Close()
 	from := l.from
@@ -149,12 +192,9 @@ func (l daemonLog) last() string {
 	}
 	buf := make([]byte, most)
 	n, _ := f.ReadAt(buf, from)
-	text := bytes.TrimSpace(buf[:n])
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
+	text := strings.TrimSpace(string(buf[:n]))
+	if text == "" {
+		return nil, nil
 	}
-	if len(text) == 0 {
-		return "it logged nothing"
-	}
-	return pasar.Clean(string(text))
+	return strings.Split(text, "\n"), nil
 }

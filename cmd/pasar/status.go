@@ -41,3 +41,18 @@ func statusCommand() *command {
 		},
 	}
 }
+
+// glance is what `pasar` alone shows on a terminal: the machine and the jobs.
+func (a *app) glance(ctx context.Context, args []string) error {
+	if err := a.runCommand(ctx, find("status"), args); err != nil {
+		return err
+	}
+	if err := a.print("\n"); err != nil {
+		return err
+	}
+	if err := a.runCommand(ctx, find("ls"), args); err != nil {
+		return err
+	}
+	a.note("`pasar help` lists the commands")
+	return nil
+}

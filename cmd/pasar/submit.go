@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"pasar"
 	"pasar/config"
 	"pasar/ipc"
@@ -21,7 +23,13 @@ func submitCommand() *command {
 		long: `The command runs under a terminal of its own, with this environment, directory, umask, nice value and
 soft limits, once it is its turn: higher bids first, then first come, first served. Flags end at the first
 word that isn't one. The arguments arrive exactly as given; a single argument with spaces in it is a line
-for ` + shell + `. Without --mem or --gpus a job gets one whole GPU.`,
+for ` + shell + `. Without --mem or --gpus a job gets one whole GPU.
+
+Its standard input is that terminal: what is piped into submit isn't passed on. Let the command read a file, or
+give a shell line such as 'sort < data'.
+
+With --json, --follow gives the job, then its output and its end, one value a line, and --wait the end alone. With
+--parsable, only the id is printed, and no output.`,
 		examples: []example{
 			{"pasar submit python train.py --epochs 3", "one whole GPU, when one is free"},
 			{"pasar submit --mem 24G --time 2h -- ./train.sh", "24 GiB of a GPU's memory, beside other jobs"},
@@ -45,6 +53,7 @@ type submission struct {
 	tags, env                *[]string
 	noEnv, hold, shell       *bool
 	wait, follow, parsable   *bool
+	propagate                *bool
 }
 
 func (s *submission) declare(f *flags) {
@@ -64,10 +73,14 @@ func (s *submission) declare(f *flags) {
 	s.shell = f.Bool("shell", false, "the arguments, joined by spaces, are a line for "+shell)
 	s.wait = f.Bool("wait", false, "follow its output, and exit as it ended")
 	s.follow = f.Bool("follow", false, "follow its output until it ends")
-	s.parsable = f.Bool("parsable", false, "print the id alone")
+	s.propagate = f.Bool("propagate", false, "with --wait: exit with the job's own code, or 128 + signal")
+	s.parsable = f.Bool("parsable", false, "print the id alone, and no output with --wait")
 }
 
 func (s *submission) run(ctx context.Context, c *call) error {
+	if *s.propagate && !*s.wait {
+		return usagef("--propagate goes with --wait")
+	}
 	cfg, err := c.config()
 	if err != nil {
 		return err
@@ -78,6 +91,10 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	}
 	if missing := notFound(req); missing != "" {
 		c.note(fmt.Sprintf("warning: %s; the job is queued all the same", missing))
+	}
+	watch := *s.wait || *s.follow
+	if watch && carriesInput(c.stdin) {
+		c.note("warning: standard input is not passed to the job")
 	}
 	var ans ipc.SubmitAnswer
 	err = c.ask(ctx, func(d *ipc.Client) error {
@@ -90,11 +107,10 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	watch := *s.wait || *s.follow
 	switch {
 	case *s.parsable:
 		err = c.print(ans.Job.String() + "\n")
-	case c.json && !*s.wait:
+	case c.json && (*s.follow || !*s.wait):
 		err = c.printLine(ans.View)
 	case c.json:
 	case watch:
@@ -108,13 +124,9 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	if err := c.stdout.Flush(); err != nil {
 		return err
 	}
-	view, err := c.watch(ctx, ans.Job, !*s.parsable && !c.json)
+	view, err := c.watch(ctx, ans.Job, !*s.parsable && (!c.json || *s.follow))
 	if err != nil {
 		return err
-	}
-	if !*s.wait {
-		c.reportEnd(view)
-		return nil
 	}
 	if c.json {
 		if err := c.printLine(view.raw); err != nil {
@@ -122,21 +134,49 @@ func (s *submission) run(ctx context.Context, c *call) error {
 		}
 	}
 	c.reportEnd(view)
-	if code := exitOf(&view.JobView); code != exitCompleted {
+	code := exitOf(&view.JobView)
+	switch {
+	case !*s.wait:
+		return nil
+	case *s.propagate:
+		code = ownExit(&view.JobView)
+	}
+	if code != exitCompleted {
 		return exit(code)
 	}
 	return nil
 }
 
+// carriesInput reports whether somebody may expect f to reach the job: a file or a pipe, but for a pipe that
+// was closed with nothing in it.
+func carriesInput(f *os.File) bool {
+	fi, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	if fi.Mode().IsRegular() {
+		return fi.Size() > 0
+	}
+	if fi.Mode()&os.ModeNamedPipe == 0 {
+		return false
+	}
+	p := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+	_, err = unix.Poll(p, 0)
+	return err != nil || p[0].Revents&unix.POLLIN != 0 || p[0].Revents&unix.POLLHUP == 0
+}
+
 // submitted is the answer in words, with what was understood of the claim. What was sent is what the job
-// is, so the view needs no decoding; only a job found by its key may be another.
+// is, so the view needs no decoding; only a job found by its key may be another, and what a slice is
+// charged as the daemon alone knows.
 func submitted(ans ipc.SubmitAnswer, sent *pasar.Spec) string {
 	what, name, claim := "submitted", sent.Name, sent.Claim.String()
-	if ans.Existing {
-		what = "found"
+	if ans.Existing || sent.Claim.Kind == pasar.Slice {
 		if v, err := parseView(ans.View); err == nil {
 			name, claim = v.Name, claimOf(v)
 		}
+	}
+	if ans.Existing {
+		what = "found"
 		claim += "; same key"
 	}
 	line := fmt.Sprintf("%s #%d", what, ans.Job)
@@ -218,7 +258,7 @@ func workingDir(dir string) (string, error) {
 	fi, err := os.Stat(dir)
 	switch {
 	case os.IsNotExist(err):
-		return "", usagef("--cwd %s: there is no such directory", pasar.Clean(dir))
+		return "", usagef("--cwd %s: there is no such directory", pasar.Clean(dir)).hint("make it first; without --cwd the job runs in this one")
 	case err != nil:
 		return "", usagef("--cwd %s: %v", pasar.Clean(dir), err)
 	case !fi.IsDir():

@@ -32,9 +32,12 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"submit --mem 0G x", "--mem 0 claims nothing", "for no GPU say --gpus 0"},
 		{"submit --gpus 0 --mem 2G x", "--mem is a slice of a GPU; it can't go with --gpus 0", "--ram is host memory"},
 		{"submit --gpus many x", `--gpus: "many" is not a whole number from 0 to 1024`, ""},
-		{"submit --gpus -1 x", `--gpus: "-1" is not a whole number from 0 to 1024`, ""},
+		{"submit --gpus -1 x", `--gpus: "-1" is not a whole number from 0 to 1024`, "0 is a job without a GPU, and none given is one whole GPU"},
+		{"submit --propagate x", "--propagate goes with --wait", ""},
+		{"show 1 2", "show takes one job; got 1 2", ""},
+		{"why 1 2 3", "why takes one job; got 1 2 3", ""},
 		{"submit --bid 1.5 x", `--bid: "1.5" is not a whole number from -1000000000 to 1000000000`, ""},
-		{"submit --cwd /no/such x", "--cwd /no/such: there is no such directory", ""},
+		{"submit --cwd /no/such x", "--cwd /no/such: there is no such directory", "make it first; without --cwd the job runs in this one"},
 		{"submit --cwd /etc/passwd x", "--cwd /etc/passwd is not a directory", ""},
 		{"submit --env NOPE x", "--env NOPE: it is not set here", "write --env NOPE=VALUE"},
 		{"submit --env =x x", `--env "=x" has no name`, ""},
@@ -62,7 +65,8 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"guide nonsense", `no guide "nonsense": there are agents, api, config, jobs, helper`, ""},
 		{"guide confg", `no guide "confg"`, "did you mean `pasar guide config`?"},
 		{"status now", `status takes no arguments; got "now"`, ""},
-		{"help frob", `unknown command "frob"`, ""},
+		{"help frob", `unknown command "frob"`, "`pasar help` lists the commands, `pasar guide` has topics"},
+		{"help submti", `unknown command "submti"`, "did you mean `pasar help submit`?"},
 	} {
 		t.Run(tc.line, func(t *testing.T) {
 			r := runIn(t, t.Context(), noDaemon(t), strings.Fields(tc.line)...)
@@ -87,7 +91,8 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 
 func TestWithJSONAnErrorIsOneValueOnStandardOutput(t *testing.T) {
 	for _, args := range [][]string{{"show", "abc", "--json"}, {"--json", "show", "abc"}, {"submit", "--json", "--mem", "24", "x"},
-		{"submit", "--mem", "24", "--json", "x"}, {"status", "--jsno", "--json"}} {
+		{"submit", "--mem", "24", "--json", "x"}, {"status", "--jsno", "--json"}, {"bogus", "--json"}, {"--json", "bogus"},
+		{"--frob", "ls", "--json"}, {"--json"}, {"help", "bogus", "--json"}, {"submit", "--json"}} {
 		r := runIn(t, t.Context(), noDaemon(t), args...)
 		var v struct {
 			Schema int `json:"schema"`

@@ -151,7 +151,11 @@ func (w *waiter) timedOut(c *call, after pasar.Duration) error {
 		}{pasar.Schema, true, w.left})
 		return exit(exitTimeout)
 	}
-	c.note(fmt.Sprintf("%s passed and %s; nothing was stopped", after, stillOn(w.left)))
+	what := after.String() + " passed and " + stillOn(w.left)
+	if after <= 0 {
+		what = stillOn(w.left) + ", and --timeout 0s doesn't wait"
+	}
+	c.note(what + "; nothing was stopped")
 	return exit(exitTimeout)
 }
 

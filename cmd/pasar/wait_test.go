@@ -86,6 +86,13 @@ func TestWaitTimesOutWith4AndLeavesTheJob(t *testing.T) {
 	}
 }
 
+func TestALookWithoutWaitingSaysSo(t *testing.T) {
+	f := newFake(t, verbs{ipc.VerbWait: func(ctx context.Context, c *ipc.Call) error { <-ctx.Done(); return ctx.Err() }}.handle)
+	if r := f.run("wait", "--timeout", "0s", "1"); r.code != exitTimeout || r.stderr != "pasar: job #1 isn't over, and --timeout 0s doesn't wait; nothing was stopped\n" {
+		t.Errorf("exit %d, %q", r.code, r.stderr)
+	}
+}
+
 func TestWaitGoesOnWithAnotherDaemonAndSaysNothingTwice(t *testing.T) {
 	var f *fake
 	var asked [][]pasar.JobID

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"pasar"
 	"pasar/ipc"
@@ -35,7 +36,11 @@ func (c *call) watchOnce(ctx context.Context, id pasar.JobID, output bool) (*vie
 		}
 		if len(v.Attempts) > 0 {
 			out := &outputStream{job: id, follow: true}
-			if err := out.copy(ctx, c.app, c.newRenderer(false), &plainSink{a: c.app}); err != nil {
+			var to sink = &plainSink{a: c.app}
+			if c.json {
+				to = jsonLines(c.app, &sync.Mutex{}, out)
+			}
+			if err := out.copy(ctx, c.app, c.newRenderer(false), to); err != nil {
 				return nil, err
 			}
 		}
@@ -59,12 +64,12 @@ func (c *call) waitOne(ctx context.Context, req ipc.WaitRequest) (*view, error) 
 	return got, err
 }
 
-// reportEnd says on standard error how a job ended.
+// reportEnd says on standard error how a job ended. Its output has just been seen, or wasn't wanted.
 func (c *call) reportEnd(v *view) {
 	if c.json {
 		return
 	}
 	_ = c.stdout.Flush()
-	lines := append([]string{"pasar: " + ui.End(&v.JobView, ui.Style{})}, ui.Why(&v.JobView, 0)...)
+	lines := append([]string{"pasar: " + ui.End(&v.JobView, ui.Style{})}, ui.Hints(&v.JobView)...)
 	_, _ = io.WriteString(c.stderr, strings.Join(lines, "\n")+"\n")
 }
