@@ -251,16 +251,62 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 	a := h.onTerminal("attach", "-i", "1")
 	a.expect("ready")
 	b := h.onTerminal("attach", "-i", "1")
-	b.expect("someone else holds the keyboard")
+	before := b.modes()
+	b.expect("someone else holds the keyboard; `pasar attach -i --take 1` takes it")
+	b.expect("watching job #1; q leaves")
 	b.expect("ready")
 	b.typing("b\r")
+	b.typing("q")
+	b.ended(before, 0)
 	c := h.onTerminal("attach", "-i", "--take", "1")
 	c.expect("ready")
 	a.expect("the keyboard was taken")
+	a.expect("watching now: q leaves")
 	c.typing("c\r")
 	c.expect("got <c>")
 	if strings.Contains(c.text(), "got <b>") {
 		t.Errorf("who doesn't hold the keyboard typed: %q", c.text())
+	}
+	a.typing("q")
+	a.expect("left; job #1 goes on")
+}
+
+func TestAloneOnATerminalPasarShowsTheMachineAndTheJobs(t *testing.T) {
+	h := newHome(t)
+	h.pasar("submit", "--gpus", "0", "--hold", "--name", "waits", "true")
+	s := h.onTerminal()
+	before := s.modes()
+	for _, text := range []string{"1 queued", "pasard ", "NAME", "waits", "`pasar help` lists the commands"} {
+		s.expect(text)
+	}
+	s.ended(before, 0)
+}
+
+func TestOnATerminalHelpFitsAndOffItIsAsWritten(t *testing.T) {
+	h := newHome(t)
+	for _, args := range [][]string{{"help"}, {"help", "submit"}, {"wait", "--help"}} {
+		s := h.onTerminal(args...)
+		_ = s.cmd.Wait()
+		s.expect("Exit codes")
+		for l := range strings.SplitSeq(s.text(), "\r\n") {
+			if len([]rune(l)) > 111 {
+				t.Errorf("%v: %q", args, l)
+			}
+		}
+	}
+	for _, c := range commands() {
+		wide := commandHelp(c, prepared(c), terminal{})
+		for _, width := range []int{60, 80} {
+			text := commandHelp(c, prepared(c), terminal{is: true, width: width})
+			if strings.Join(strings.Fields(text), " ") != strings.Join(strings.Fields(wide), " ") {
+				t.Errorf("%s: other words at width %d", c.name, width)
+			}
+			for l := range strings.SplitSeq(text, "\n") {
+				if len([]rune(l)) > width && len(strings.Fields(l)) > 1 && width == 80 {
+					t.Errorf("%s at width %d: %q", c.name, width, l)
+				}
+			}
+		}
 	}
 }
 

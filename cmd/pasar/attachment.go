@@ -57,7 +57,7 @@ func (a *attachment) run(ctx context.Context, typing bool) error {
 	defer func() { _ = a.conn.Close() }()
 	a.show.app = a.app
 	if a.term.is {
-		a.show.filter = &screenFilter{types: typing}
+		a.show.filter = &screenFilter{types: a.typing}
 	} else {
 		a.show.text = &shower{r: a.newRenderer(false), to: &plainSink{a: a.app}}
 	}
@@ -84,6 +84,8 @@ func (a *attachment) run(ctx context.Context, typing bool) error {
 	return a.verdict(ctx)
 }
 
+// connect attaches, to type or to watch. Where someone else holds the keyboard it is for watching, whatever
+// was asked: keys that go nowhere would include those that leave.
 func (a *attachment) connect(typing bool) error {
 	h := ipc.Hello{Mode: ipc.ModeWatch, Offset: a.offset, Nonce: a.at.nonce, Take: a.take}
 	if typing {
@@ -101,11 +103,21 @@ func (a *attachment) connect(typing bool) error {
 	if a.conn != nil {
 		_ = a.conn.Close()
 	}
-	a.conn, a.typing, a.offset = conn, typing, w.Offset
+	a.conn, a.offset = conn, w.Offset
 	if typing && !w.Holder {
 		a.say("someone else holds the keyboard; `pasar attach -i --take " + a.at.job.String() + "` takes it")
+		return a.connect(false)
 	}
+	a.types(typing)
 	return nil
+}
+
+// types makes keys go to the job, or not.
+func (a *attachment) types(typing bool) {
+	a.typing, a.keys = typing, detachKeys{}
+	if a.show.filter != nil {
+		a.show.filter.types = typing
+	}
 }
 
 func (a *attachment) size() (cols, rows int) {
@@ -189,9 +201,6 @@ func (a *attachment) loop(ctx context.Context) error {
 				if err := a.connect(true); err != nil {
 					return err
 				}
-				if a.show.filter != nil {
-					a.show.filter.types = true
-				}
 				a.greet()
 				frames, sender = a.wire()
 			}
@@ -262,10 +271,11 @@ func (a *attachment) frame(f frame) (over bool, err error) {
 		if err := ipc.DecodeBody(f.body, &h); err != nil {
 			return false, err
 		}
+		a.types(h.You)
 		if h.You {
-			a.say("you hold the keyboard")
+			a.say("you hold the keyboard; Ctrl-] then d leaves")
 		} else {
-			a.say("the keyboard was taken" + byWhom(h.Who))
+			a.say("the keyboard was taken" + byWhom(h.Who) + "; watching now: q leaves, i takes it back if it is free")
 		}
 	case ipc.AttachExit:
 		return true, nil
