@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -104,6 +105,7 @@ func (a *attempt) run() {
 	exit := a.record.Exit
 	st.Exit = &exit
 	a.history.add(st)
+	runtime.Gosched() // to those who tell it: the next job waits for that word
 
 	// A stray was started by somebody else for the job, so it is rare, and to find it every process of
 	// the machine must be looked at: the next job doesn't wait for that.

@@ -49,7 +49,8 @@ const youngFor = 2 * time.Second
 
 // newestPid is the pid made last on this machine; 0 if it can't be told.
 func newestPid() int {
-	b, err := os.ReadFile("/proc/loadavg")
+	var buf [128]byte
+	b, err := readProc("/proc/loadavg", buf[:0], len(buf))
 	if err != nil {
 		return 0
 	}

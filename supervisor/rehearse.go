@@ -26,6 +26,11 @@ func rehearse() {
 	record := pasar.ExitRecord{Schema: pasar.Schema, Key: spec.Key, Nonce: spec.Nonce, StartedAt: now, ExitedAt: now, EndedAt: now, Tail: []string{"a"}}
 	st := ipc.Status{State: ipc.AttemptWarm, Key: spec.Key.String(), Exit: &exit, Record: wireRecord(&record)}
 	_, _ = ipc.AppendFrame(nil, ipc.MaxAttachFrame, ipc.AttachStatus, &st)
+	if b, err := ipc.AppendFrame(nil, ipc.MaxAttachFrame, ipc.AttachLaunch, &ipc.Launch{Dir: "/"}); err == nil {
+		const head = 4 // bytes of a frame's length
+		var typ int
+		_ = ipc.Unpack(b[head:], &typ, &ipc.Launch{})
+	}
 }
 
 // idle reports whether nothing has come yet on a connection.
