@@ -5,16 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/ui"
 )
 
 // markColors are the colours of the levels (ECMA-48, SGR).
 var markColors = map[level]string{levelOK: "32", levelNote: "36", levelWarning: "33", levelProblem: "31"}
 
-// printFindings writes the findings for people: a line each, its fix below it, and a summary.
+// printFindings writes the findings for people: a line each, its fix below it, and a summary. On a terminal
+// they are wrapped at its width.
 func printFindings(w io.Writer, findings []finding, color bool) error {
-	marks, checks := len(levelProblem), 0
+	marks, checks, width := len(levelProblem), 0, columns(w)
 	for _, f := range findings {
 		checks = max(checks, len(f.Check))
 	}
@@ -24,14 +29,30 @@ func printFindings(w io.Writer, findings []finding, color bool) error {
 		if color {
 			mark = "\x1b[" + markColors[f.Level] + "m" + mark + "\x1b[0m"
 		}
-		fmt.Fprintf(&b, "%s  %-*s  %s\n", mark, checks, f.Check, f.Found)
+		line := func(format string, args ...any) {
+			b.WriteString(ui.Wrap(fmt.Sprintf(format, args...), width, marks+checks+4) + "\n")
+		}
+		line("%s  %-*s  %s", mark, checks, f.Check, f.Found)
 		if f.Fix != "" {
-			fmt.Fprintf(&b, "%*s  %*s  fix: %s\n", marks, "", checks, "", f.Fix)
+			line("%*s  %*s  fix: %s", marks, "", checks, "", f.Fix)
 		}
 	}
-	fmt.Fprintln(&b, summary(findings))
+	b.WriteString(ui.Wrap(summary(findings), width, 0) + "\n")
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// columns is how wide a terminal is; 0 for what is none, where nothing is wrapped.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
 }
 
 // summary is the report in a sentence.
