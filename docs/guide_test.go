@@ -62,6 +62,23 @@ func TestEveryVariableInTheGuideIsSet(t *testing.T) {
 	}
 }
 
+func TestEveryVariableThatIsSetIsInTheGuide(t *testing.T) {
+	src, err := os.ReadFile("../target/env.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := regexp.MustCompile(`\.set\("([A-Z_]+)"`).FindAllStringSubmatch(string(src), -1)
+	if len(set) < 10 {
+		t.Fatalf("only %d variables were found", len(set))
+	}
+	text := guide(t, "jobs")
+	for _, v := range set {
+		if !strings.Contains(text, "`"+v[1]+"`") {
+			t.Errorf("%s is not in the guide", v[1])
+		}
+	}
+}
+
 func TestTheGuidesNameEveryCodeAProgramMayMeet(t *testing.T) {
 	agents, api := guide(t, "agents"), guide(t, "api")
 	for _, s := range pasar.States {
