@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"pasar"
@@ -40,6 +41,10 @@ func bidCommand() *command {
 					o, err = d.Bid(ctx, req)
 					return err
 				})
+				var e *ipc.Error
+				if errors.As(err, &e) {
+					return advise(e, fmt.Sprintf("`pasar restart %d --bid %d` queues it again with that bid", id, n))
+				}
 				if err != nil {
 					return err
 				}

@@ -70,7 +70,29 @@ func (c *call) change(ctx context.Context, req ipc.JobsRequest, verb jobsVerb) e
 	if err != nil {
 		return err
 	}
+	for i := range ans.Jobs {
+		o := &ans.Jobs[i]
+		if o.Error == nil || !o.State.Finished() {
+			continue
+		}
+		switch c.name {
+		case "cancel":
+			o.Error = advise(o.Error, fmt.Sprintf("`pasar show %d` says how it ended", o.Job))
+		case "hold":
+			o.Error = advise(o.Error, fmt.Sprintf("`pasar restart %d --hold` queues it again, held", o.Job))
+		}
+	}
 	return c.outcomes(ans.Jobs)
+}
+
+// advise adds a hint to a refusal for a job's state, where the daemon has none.
+func advise(e *ipc.Error, hint string) *ipc.Error {
+	if e.Code != ipc.CodeWrongState || e.Hint != "" {
+		return e
+	}
+	with := *e
+	with.Hint = hint
+	return &with
 }
 
 // outcomes shows what became of each job. The exit code is that of the first refusal.

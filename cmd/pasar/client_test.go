@@ -76,6 +76,21 @@ func TestWhatBecameOfEachJobIsToldAndTheFirstRefusalCounts(t *testing.T) {
 	}
 }
 
+func TestARefusalForAJobThatIsOverSaysWhatToDo(t *testing.T) {
+	over := func(_ context.Context, c *ipc.Call) error {
+		return c.Answer(ipc.JobsAnswer{Jobs: []ipc.JobOutcome{{Job: 4, State: pasar.Failed, Error: &ipc.Error{Code: ipc.CodeWrongState, Message: "job 4 is failed"}}}})
+	}
+	f := newFake(t, verbs{ipc.VerbCancel: over, ipc.VerbHold: over, ipc.VerbBid: func(context.Context, *ipc.Call) error {
+		return &ipc.Error{Code: ipc.CodeWrongState, Message: "job 4 is failed"}
+	}}.handle)
+	for line, hint := range map[string]string{"bid 4 7": "`pasar restart 4 --bid 7` queues it again with that bid", "cancel 4": "`pasar show 4` says how it ended",
+		"kill 4": "`pasar show 4` says how it ended", "hold 4": "`pasar restart 4 --hold` queues it again, held"} {
+		if r := f.run(strings.Fields(line)...); r.code != exitRefused || r.stderr != "pasar: job 4 is failed\nhint: "+hint+"\n" {
+			t.Errorf("%s: exit %d, %q", line, r.code, r.stderr)
+		}
+	}
+}
+
 func TestColourIsForThoseWhoAskedOrCanSee(t *testing.T) {
 	f := newFake(t, verbs{ipc.VerbShow: func(_ context.Context, c *ipc.Call) error {
 		return c.Answer(ipc.ViewAnswer{JSON: jobView(t, job(1, pasar.Failed, pasar.CodeExit))})

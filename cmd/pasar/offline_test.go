@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"pasar"
 	"pasar/ipc"
 )
 
@@ -124,29 +122,6 @@ func TestEventAppendsALine(t *testing.T) {
 	for _, args := range [][]string{{"event", "chekpoint"}, {"event", "progress", "loss=NaN"}, {"event", "progress", "loss"}, {"event", "note"}, {"event", "checkpoint", "x=1"}} {
 		if r := runIn(t, t.Context(), env, args...); r.code != exitUsage {
 			t.Errorf("%v: exit %d, %q", args, r.code, r.stderr)
-		}
-	}
-}
-
-func TestCompletionKnowsCommandsFlagsAndJobs(t *testing.T) {
-	f := newFake(t, verbs{ipc.VerbList: func(_ context.Context, c *ipc.Call) error {
-		return c.Chunk(append(jobView(t, job(42, pasar.Running, "")), '\n'))
-	}}.handle)
-	for _, tc := range []struct {
-		words []string
-		want  string
-	}{
-		{[]string{"su"}, "submit\t"}, {[]string{"submit", "--ti"}, "--time\t"}, {[]string{"show", "4"}, "42\ttrain, running"},
-		{[]string{"completion", "z"}, "zsh\t"}, {[]string{"help", "st"}, "status\t"},
-	} {
-		r := f.run(append([]string{"__complete", "--"}, tc.words...)...)
-		if r.code != 0 || !strings.Contains(r.out, tc.want) || strings.Count(r.out, "\n") != 1 {
-			t.Errorf("%v: %q", tc.words, r.out)
-		}
-	}
-	for _, sh := range []string{"bash", "zsh", "fish"} {
-		if r := f.run("completion", sh); r.code != 0 || !strings.Contains(r.out, "pasar __complete") {
-			t.Errorf("%s: %q", sh, r.out)
 		}
 	}
 }
