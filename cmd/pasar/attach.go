@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"golang.org/x/term"
@@ -102,20 +101,11 @@ func notRunning(id pasar.JobID, st pasar.State) error {
 // one, its answer to the nonce says.
 func findClaim(jobs string, id pasar.JobID) (place, bool) {
 	dir := filepath.Join(jobs, id.String())
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	attempt := latestAttempt(dir)
+	if attempt == 0 {
 		return place{}, false
 	}
-	var attempts []int
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil {
-			attempts = append(attempts, n)
-		}
-	}
-	if len(attempts) == 0 {
-		return place{}, false
-	}
-	b, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(slices.Max(attempts)), pasar.ClaimFile))
+	b, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(attempt), pasar.ClaimFile))
 	var h pasar.Holding
 	if err != nil || json.Unmarshal(b, &h) != nil || h.Socket == "" {
 		return place{}, false

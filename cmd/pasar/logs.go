@@ -15,7 +15,7 @@ func logsCommand() *command {
 		name: "logs", section: sectionJobs, args: "[JOB…]", brief: "a job's output", takes: takesJobs,
 		long: `Off a terminal, and in JSON, it is text: escape sequences are gone and a progress bar is its last state. On a
 terminal colours pass, and nothing else that a terminal would obey. --raw is every byte as it was written.
-Several jobs have their number before each line.`,
+Several jobs have their number before each line. Where no daemon runs and none can be started, what is on the disk is shown.`,
 		examples: []example{
 			{"pasar logs -f", "your last job, as it runs"},
 			{"pasar logs -n 50 42", "the last 50 lines"},

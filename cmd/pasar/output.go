@@ -24,7 +24,7 @@ type outputStream struct {
 
 // read calls each with the bytes in order.
 func (o *outputStream) read(ctx context.Context, a *app, each func([]byte) error) error {
-	return a.stream(ctx, func(d *ipc.Client, alive func()) error {
+	err := a.stream(ctx, func(d *ipc.Client, alive func()) error {
 		req := ipc.LogsRequest{Job: o.job, Attempt: o.attempt, Offset: o.offset, Follow: o.follow}
 		ans, err := d.Logs(ctx, req, func(head []byte) error {
 			alive()
@@ -44,6 +44,12 @@ func (o *outputStream) read(ctx context.Context, a *app, each func([]byte) error
 		}
 		return nil
 	})
+	if isNoDaemon(err) && !o.started && !o.follow {
+		if done, ferr := o.readFile(a, each); done {
+			return ferr
+		}
+	}
+	return err
 }
 
 func (o *outputStream) begin(a *app, head []byte) error {

@@ -29,6 +29,8 @@ type app struct {
 	client   *ipc.Client
 	noStart  bool  // the daemon was shut down in order: don't start another
 	farewell error // what to say when none comes back
+
+	offline pasar.AttemptKey // whose output was last read without a daemon
 }
 
 // A call is a command's arguments within a run.
