@@ -30,13 +30,21 @@ func CheckPrivateDir(dir string) error {
 		return fmt.Errorf("%s belongs to uid %d, not to you (uid %d): a socket needs a directory of your own with mode 0700", dir, st.Uid, os.Geteuid())
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
-		err := fmt.Errorf("%s has mode %04o, so others can enter it: a socket needs a directory of your own with mode 0700", dir, fi.Mode().Perm())
+		err := fmt.Errorf("%s has mode %04o, so others can enter it: a socket needs a directory of your own with mode 0700", dir, unixMode(fi))
 		if fi.Mode()&os.ModeSticky == 0 && fi.Mode().Perm()&0o002 == 0 { // else it is there to be shared
 			err = fmt.Errorf("%w (chmod 700 %s)", err, dir)
 		}
 		return err
 	}
 	return nil
+}
+
+// unixMode is a directory's permissions as chmod has them, with the sticky bit.
+func unixMode(fi os.FileInfo) os.FileMode {
+	if fi.Mode()&os.ModeSticky != 0 {
+		return fi.Mode().Perm() | unix.S_ISVTX
+	}
+	return fi.Mode().Perm()
 }
 
 // ListenUnix binds a socket of mode 0600 in a directory that must be private. A dead socket of ours
