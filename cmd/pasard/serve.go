@@ -71,7 +71,7 @@ func serve(ctx context.Context, o options) error {
 	}()
 	l, err := listen(cfg.Paths)
 	if err != nil {
-		return &exitError{exitRefused, err, "set PASAR_SOCKET or XDG_RUNTIME_DIR to a directory of your own"}
+		return &exitError{exitRefused, err, "set PASAR_SOCKET to a path in a directory of your own, or XDG_RUNTIME_DIR to one"}
 	}
 	defer os.Remove(cfg.Paths.Socket)
 
