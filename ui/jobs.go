@@ -52,7 +52,7 @@ func rowAbout(v *pasar.JobView, now time.Time) string {
 		about = afterState(v, ended(v))
 	}
 	if about == "" {
-		about = pasar.Clean(v.Command)
+		about = shown(v)
 	}
 	if about != "" {
 		parts = append(parts, about)
@@ -61,6 +61,14 @@ func rowAbout(v *pasar.JobView, now time.Time) string {
 		parts = append(parts, "hint: "+pasar.Clean(v.Verdict.Hint))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// shown is a job's command as it was typed: of a line for a shell, the line.
+func shown(v *pasar.JobView) string {
+	if a := v.Argv; len(a) == 3 && a[0] == "/bin/sh" && a[1] == "-c" {
+		return pasar.Clean(string(a[2]))
+	}
+	return pasar.Clean(v.Command)
 }
 
 // afterState is a sentence without the state it begins with, for where the state stands before it.

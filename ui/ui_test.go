@@ -104,6 +104,8 @@ func samples() []*pasar.JobView {
 
 	again := completed
 	again.ID, again.RunTime, again.Verdict = 2, ptr(pasar.Duration(7*time.Second)), &pasar.Verdict{Reason: pasar.CodeCompleted, Summary: "completed after 2.9s"}
+	again.Argv = pasar.Args([]string{"/bin/sh", "-c", "make data &&\n./train\x1b[2J"})
+	again.Command = pasar.Quote(again.Argv)
 	again.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", LaunchedAt: start, EndedAt: &ended, RunTime: ptr(pasar.Duration(4100 * time.Millisecond)), ExitCode: ptr(1)},
 		{Attempt: 2, Machine: "local", LaunchedAt: start, EndedAt: &ended, RunTime: ptr(pasar.Duration(2900 * time.Millisecond)), ExitCode: ptr(0)}}
 

@@ -120,8 +120,8 @@ func commandHelp(cmd *command, f *flags, t terminal) string {
 		if cmd.takes == takesJobs {
 			b.WriteString("  of several jobs the worst counts (2 over 1 over 3)\n")
 		}
-		b.WriteString("  2 is given only for what pasar sees itself until verdicts read the output (else it is 1),\n" +
-			"  5 once jobs can be paused\n")
+		b.WriteString("  2 is given only for what pasar sees itself, until verdicts read the output (else it is 1);\n" +
+			"  5 comes once jobs can be paused\n")
 	}
 	b.WriteString("  64 bad arguments, 65 bad input file, 69 no daemon, 70 refused, 77 not allowed, 130 interrupted\n")
 	return ui.Fit(b.String(), t.width)

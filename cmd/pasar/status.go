@@ -53,6 +53,7 @@ func (a *app) glance(ctx context.Context, args []string) error {
 	if err := a.runCommand(ctx, find("ls"), args); err != nil {
 		return err
 	}
+	err := a.stdout.Flush()
 	a.note("`pasar help` lists the commands")
-	return nil
+	return err
 }
