@@ -71,7 +71,7 @@ func (m *market) run(line string) (int, string) {
 func example(line string) string {
 	line = regexp.MustCompile(`\bfacts -f\b`).ReplaceAllString(line, "facts")
 	line = regexp.MustCompile(`CMD( ARGS)?…|CMD \[ARG…\]`).ReplaceAllString(line, "true")
-	for _, r := range [][2]string{{"python3 ", "true "}, {"24G", "64M"}, {"$id", "42"}, {"--write DIR", "--write ."}, {"SEQ", "0"}, {"--hold ", ""}, {"[flags] ", ""}} {
+	for _, r := range [][2]string{{"python3 ", "true "}, {"24G", "64M"}, {"$id", "42"}, {"--write DIR", "--write ."}, {"new.toml", "/dev/null"}, {"SEQ", "0"}, {"--hold ", ""}, {"[flags] ", ""}} {
 		line = strings.ReplaceAll(line, r[0], r[1])
 	}
 	return line
