@@ -73,7 +73,7 @@ func (n *notifier) follow() {
 	for {
 		k, err := n.file.Read(buf)
 		if err != nil {
-			if !errors.Is(err, os.ErrClosed) {
+			if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
 				n.log.Error("watch files", "error", err)
 			}
 			return
@@ -128,8 +128,13 @@ func (n *notifier) poll() {
 // close ends the notifier; no function runs any more when it returns.
 func (n *notifier) close() {
 	close(n.quit)
-	if n.file != nil {
+	if n.file != nil && n.file.SetReadDeadline(time.Unix(1, 0)) != nil {
 		_ = n.file.Close()
 	}
 	<-n.done
+	if n.file != nil {
+		// The kernel lets go of watches only after all its processors have seen that they are gone, which
+		// takes many milliseconds: nobody waits for that.
+		go n.file.Close()
+	}
 }
