@@ -363,14 +363,17 @@ func TestATerminalGetsColoursAndNoWiderLines(t *testing.T) {
 
 func TestAProgressBarIsSeenWhileItGrows(t *testing.T) {
 	h := newHome(t)
-	if err := unix.Mkfifo(filepath.Join(h.dir, "gate"), 0o600); err != nil {
-		t.Fatal(err)
+	gates := []string{filepath.Join(h.dir, "a"), filepath.Join(h.dir, "b")} // one each: a reader could meet the writer before
+	for _, g := range gates {
+		if err := unix.Mkfifo(g, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s := h.onTerminal("submit", "--gpus", "0", "--wait", `printf '\033]0;t\007 10%%\r'; read x < gate; printf ' 20%%\r'; read x < gate; printf '100%%\nend'`)
-	for _, step := range []string{" 10%", "\r\x1b[K 20%", "100%\r\nend\r\n"} {
+	s := h.onTerminal("submit", "--gpus", "0", "--wait", `printf '\033]0;t\007 10%%\r'; read x < a; printf ' 20%%\r'; read x < b; printf '100%%\nend'`)
+	for i, step := range []string{" 10%", "\r\x1b[K 20%", "100%\r\nend\r\n"} {
 		s.expect(step)
-		if step[0] != '1' {
-			if err := os.WriteFile(filepath.Join(h.dir, "gate"), []byte("\n"), 0o600); err != nil {
+		if i < len(gates) {
+			if err := os.WriteFile(gates[i], []byte("\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
