@@ -279,3 +279,56 @@ func TestWhatAJobReportsIsKeptOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestJobsThatEndTogetherAreAllKept(t *testing.T) {
+	const n = 3 * keepFinished
+	ids := func(d *running) []pasar.JobID {
+		var out []pasar.JobID
+		for range n {
+			s := spec("held", 1000)
+			s.Hold, s.Key = true, ipc.NewRequest()
+			out = append(out, d.submit(s))
+		}
+		return out
+	}
+	check := func(t *testing.T, d *running, all []pasar.JobID) {
+		t.Helper()
+		for _, id := range all {
+			if got := d.state(id); got != pasar.Cancelled {
+				t.Errorf("job %d is %s", id, got)
+			}
+		}
+		if got := d.status().Jobs[pasar.Cancelled]; got != n {
+			t.Errorf("%d cancelled jobs are counted, want %d", got, n)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		all := ids(d)
+		if _, err := d.do(context.Background(), d.cancel(ipc.JobsRequest{Request: "all", Jobs: all})); err != nil {
+			t.Fatal(err)
+		}
+		check(t, d, all)
+		d.kill()
+		check(t, w.start(nil), all)
+	})
+	synctest.Test(t, func(t *testing.T) { // many ends that a new daemon finds at once
+		w := newWorld(t, n)
+		d := w.start(nil)
+		var all []pasar.JobID
+		for range n {
+			all = append(all, d.submit(spec("a", 1000)))
+		}
+		d.kill()
+		for _, id := range all {
+			w.machine.Finish(key(id, 1), 0)
+		}
+		d = w.start(nil)
+		for _, id := range all {
+			if got := d.state(id); got != pasar.Completed {
+				t.Errorf("job %d is %s", id, got)
+			}
+		}
+	})
+}

@@ -38,6 +38,7 @@ func (d *Daemon) fold(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
+	s.ended = nil // their rows went with their facts
 	return s, nil
 }
 

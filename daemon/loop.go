@@ -228,24 +228,14 @@ func (d *Daemon) command(c *command, now time.Time, batch *Batch, record func(..
 	return func() { c.reply <- outcome{jobs: ch.jobs, existing: ch.existing} }
 }
 
-// addFinished adds the rows of the jobs that ended in a batch and are still so at its end.
+// addFinished adds the rows of the jobs that ended in a batch, and still are at its end.
 func (d *Daemon) addFinished(b *Batch) {
-	for _, r := range b.Records {
-		var id pasar.JobID
-		switch f := r.Fact.(type) {
-		case pasar.Ended:
-			id = f.Job
-		case pasar.Lost:
-			id = f.Job
-		case pasar.CancelledWaiting:
-			id = f.Job
-		default:
-			continue
-		}
-		if j := d.state.jobs[id]; j != nil && j.Phase == phaseFinished && j.Finished.Equal(r.At) {
+	for _, j := range d.state.ended {
+		if now := d.state.jobs[j.ID]; now == nil || now == j {
 			b.Finished = append(b.Finished, j.row())
 		}
 	}
+	d.state.ended = nil
 }
 
 // startEffects begins what the durable facts call for.

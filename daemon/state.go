@@ -96,6 +96,7 @@ type state struct {
 	incident []incident // newest last
 	finished map[pasar.State]int
 	touched  []pasar.JobID // replaced or forgotten since the last publish
+	ended    []*job        // finished since the last batch: their rows go with it, also of those that have left memory
 }
 
 type incident struct {
@@ -139,6 +140,7 @@ func (s *state) put(j *job) {
 		s.active = slices.Insert(s.active, i, j)
 	default:
 		s.finished[j.End]++
+		s.ended = append(s.ended, j)
 		s.recent = slices.Insert(s.recent, 0, j)
 		for len(s.recent) > keepFinished {
 			last := s.recent[len(s.recent)-1]
