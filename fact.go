@@ -174,6 +174,7 @@ type AttemptRecord struct {
 	RunTime    Duration    `json:"run_time,omitempty"`
 	Pid        int         `json:"pid,omitempty"`
 	Stop       *Stop       `json:"stop,omitempty"`
+	Exited     *Exit       `json:"exited,omitempty"` // known before the record is
 	Exit       *ExitRecord `json:"exit,omitempty"`
 	Verdict    *Verdict    `json:"verdict,omitempty"`
 	Checkpoint *Event      `json:"checkpoint,omitempty"`

@@ -70,6 +70,7 @@ func (s *state) apply(r pasar.Record) {
 	case pasar.Exited:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
 			j.Phase = phaseLeaving
+			a.Exited = &f.Exit
 			return true
 		})
 	case pasar.Reported:

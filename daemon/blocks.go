@@ -9,7 +9,7 @@ import (
 
 // blockItems is how many items one block holds: enough that handing it over costs nothing, and few
 // enough that a short list is one block.
-const blockItems = 128
+const blockItems = 64
 
 // blockBuffers are used again, since a listing of ten thousand jobs is ten megabytes.
 var blockBuffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -28,7 +28,7 @@ func inBlocks(ctx context.Context, n int, send func([]byte) error, encode func(d
 	for i := range made {
 		made[i] = make(chan block, 1)
 	}
-	ahead := make(chan struct{}, 2*workers) // blocks taken up and not sent yet
+	ahead := make(chan struct{}, workers+1) // blocks taken up and not sent yet
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()

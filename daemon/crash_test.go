@@ -347,3 +347,15 @@ func TestAStopDuringTheLaunchIsNotLost(t *testing.T) {
 		d.expect(id, pasar.Cancelled)
 	})
 }
+
+func TestAnExitThatWasSeenIsTheVerdictThoughItsRecordIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		w.machine.Exit(key(id, 1), pasar.Exit{Code: 0})
+		synctest.Wait()
+		w.machine.Vanish(key(id, 1), "its supervisor was killed")
+		d.expect(id, pasar.Completed)
+	})
+}

@@ -17,6 +17,11 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	if err := c.Bind(&r); err != nil {
 		return err
 	}
+	end, err := c.Turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	w := &lineWriter{call: c}
 	n := 0
 	emit := func(j *job, reason *pasar.Reason) error {

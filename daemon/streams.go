@@ -165,8 +165,28 @@ func (d *Daemon) awaitEnd(ctx context.Context, id pasar.JobID, attempt int) erro
 	}
 }
 
-// factsPage is how many facts are read from the journal at a time.
-const factsPage = 512
+// factsPage sends some facts after one, and returns the last that it sent.
+func (d *Daemon) factsPage(ctx context.Context, c *ipc.Call, w *lineWriter, after int64) (int64, error) {
+	const page = 256
+	end, err := c.Turn(ctx)
+	if err != nil {
+		return after, err
+	}
+	defer end()
+	lines, last, err := d.Journal.RawFacts(ctx, after, page)
+	if err != nil {
+		return after, fmt.Errorf("read facts: %w", err)
+	}
+	if len(lines) == 0 {
+		return after, nil
+	}
+	for _, l := range lines {
+		if err := w.line(withSchema(l)); err != nil {
+			return after, err
+		}
+	}
+	return last, w.flush()
+}
 
 // withSchema is an encoded record as clients see it, with the schema that every answer has.
 func withSchema(record []byte) []byte {
@@ -187,19 +207,11 @@ func (d *Daemon) serveFacts(ctx context.Context, c *ipc.Call) error {
 	for {
 		next := d.changed.next()
 		for {
-			lines, last, err := d.Journal.RawFacts(ctx, after, factsPage)
+			last, err := d.factsPage(ctx, c, w, after)
 			if err != nil {
-				return fmt.Errorf("read facts: %w", err)
-			}
-			for _, l := range lines {
-				if err := w.line(withSchema(l)); err != nil {
-					return err
-				}
-			}
-			if err := w.flush(); err != nil {
 				return err
 			}
-			if len(lines) == 0 {
+			if last == after {
 				break
 			}
 			after = last

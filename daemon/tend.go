@@ -256,10 +256,25 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 		d.reportEnded(ctx, t, j, *o.Record)
 		return true
 	case target.Gone:
+		if e := d.exited(t); e != nil { // how it ended was seen; only its record is lost
+			now := d.Clock.Now()
+			d.reportEnded(ctx, t, j, pasar.ExitRecord{Schema: pasar.Schema, Key: t.handle.Key, Nonce: t.handle.Nonce,
+				Exit: *e, StartedAt: j.current().StartedAt, ExitedAt: now, EndedAt: now, Tail: o.Tail})
+			return true
+		}
 		d.reportLost(ctx, t, j, o.Detail, o.Tail)
 		return true
 	}
 	return false
+}
+
+// exited is how the attempt's main process ended, if that is journaled.
+func (d *Daemon) exited(t *tender) *pasar.Exit {
+	j := d.lookup(t.job)
+	if j == nil || j.current() == nil || j.current().Attempt != t.attempt {
+		return nil
+	}
+	return j.current().Exited
 }
 
 func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.ExitRecord) {

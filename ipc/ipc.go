@@ -38,8 +38,8 @@ const (
 	MaxFrame       = 4 << 20 // bytes of one frame on the daemon's socket
 	MaxChunk       = 256 << 10
 	MaxDepth       = 32               // nesting of arrays and maps in a frame
-	MaxConcurrent  = 64               // requests under way on one connection
-	MaxConnections = 1000             // on the daemon's socket; one more is refused
+	MaxConcurrent  = 32               // requests under way on one connection
+	MaxConnections = 512              // on the daemon's socket; one more is refused
 	GreetTimeout   = 5 * time.Second  // for HELLO and WELCOME
 	WriteTimeout   = 60 * time.Second // a peer that takes nothing for so long is dropped
 )

@@ -119,7 +119,7 @@ type ViewAnswer struct {
 type LogsRequest struct {
 	Job     pasar.JobID `msgpack:"job"`
 	Attempt int         `msgpack:"attempt"` // 0: the latest
-	Offset  int64       `msgpack:"offset"`  // start here; negative: that many bytes before the end
+	Offset  int64       `msgpack:"offset"`  // start here
 	Follow  bool        `msgpack:"follow"`  // until the attempt ends
 }
 

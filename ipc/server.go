@@ -48,6 +48,18 @@ func (c *Call) Bind(v any) error {
 // the client is slow; after WriteTimeout the connection is dropped and an error returned.
 func (c *Call) Chunk(b []byte) error { return c.conn.send(typeChunk, c.id, b) }
 
+// Turn waits until no other stream of this connection is making or sending a piece. A stream that makes
+// large pieces holds its turn from before it makes one until it is sent, so that a client that asks for
+// much and reads nothing costs the memory of one piece. The returned function ends the turn.
+func (c *Call) Turn(ctx context.Context) (end func(), err error) {
+	select {
+	case c.conn.turn <- struct{}{}:
+		return func() { <-c.conn.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // Answer sets what the call is answered when its handler returns nil; Empty if never called.
 func (c *Call) Answer(v any) error {
 	b, err := Encode(v)
@@ -82,6 +94,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			if ctx.Err() != nil {
 				return nil
 			}
+			if errors.Is(err, net.ErrClosed) {
+				// Another listener took its place; the connections there are go on until ctx is done.
+				<-ctx.Done()
+				return err
+			}
 			// Out of descriptors, most likely: the connections there are go on.
 			if ne, ok := err.(net.Error); ok && ne.Timeout() || isTemporary(err) {
 				s.Log.Warn("accept", "error", err)
@@ -109,6 +126,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 type serverConn struct {
 	conn net.Conn
+	turn chan struct{} // held by the one stream that is making its next piece
 
 	mu  sync.Mutex // guards buf and the order of writes
 	buf []byte
@@ -186,7 +204,7 @@ func (s *Server) serveConn(ctx context.Context, nc net.Conn) {
 	defer cancel() // before Wait: the calls of a connection end with it
 
 	r := bufio.NewReaderSize(nc, 4<<10)
-	c := &serverConn{conn: nc}
+	c := &serverConn{conn: nc, turn: make(chan struct{}, 1)}
 	peer, err := s.greet(nc, r)
 	if err != nil {
 		var e *Error

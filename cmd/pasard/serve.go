@@ -109,11 +109,15 @@ func serve(ctx context.Context, o options) error {
 	sctx, stopServing := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	srv := &ipc.Server{Handler: d.Serve, Log: log, Version: pasar.Version, UID: os.Geteuid()}
-	wg.Go(func() {
-		if err := srv.Serve(sctx, l); err != nil {
-			log.Error("serve", "error", err)
-		}
-	})
+	serve := func(l net.Listener) {
+		wg.Go(func() {
+			if err := srv.Serve(sctx, l); err != nil && !errors.Is(err, net.ErrClosed) {
+				log.Error("serve", "error", err)
+			}
+		})
+	}
+	serve(l)
+	wg.Go(func() { guardSocket(sctx, cfg.Paths, l, guardEvery, log, serve) })
 	log.Info("pasard is up", "version", pasar.Version, "pid", os.Getpid(), "socket", cfg.Paths.Socket)
 	err = d.Run(ctx)
 	stopServing()
