@@ -102,7 +102,7 @@ func (f *family) members() []member {
 		case ours[pid] || s.zombie || pid == f.self || s.start < f.main.start:
 		case s.session == f.sid || s.pgrp == f.main.pid:
 			found = append(found, member{stat: s})
-		case f.carriesNonce(pid) && !f.spared(s):
+		case f.carriesNonce(s) && !f.spared(s):
 			found = append(found, member{stat: s, stray: true})
 		}
 	}
@@ -114,7 +114,7 @@ func (f *family) spared(s stat) bool {
 	if s.session == f.sid || s.zombie {
 		return false // the daemon and supervisors lead sessions of their own
 	}
-	link := "/proc/" + strconv.Itoa(s.pid) + "/exe"
+	link := s.entry() + "/exe"
 	if fi, err := os.Stat(link); err == nil && f.exe != nil && os.SameFile(fi, f.exe) {
 		return true
 	}
@@ -123,9 +123,9 @@ func (f *family) spared(s stat) bool {
 }
 
 // carriesNonce reports whether a process was started with the attempt's nonce in its environment.
-func (f *family) carriesNonce(pid int) bool {
+func (f *family) carriesNonce(s stat) bool {
 	const limit = 4 << 20
-	env, err := readProc("/proc/"+strconv.Itoa(pid)+"/environ", make([]byte, 0, 8<<10), limit)
+	env, err := readProc(s.entry()+"/environ", make([]byte, 0, 8<<10), limit)
 	if err != nil {
 		return false // another user's, or gone
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 
@@ -14,7 +15,8 @@ import (
 type stat struct {
 	pid, ppid, pgrp, session int
 	start                    uint64 // clock ticks since boot
-	zombie                   bool
+	zombie                   bool // nothing of it runs any more
+	headless                 bool // its first thread has ended, but others run: it looks like a zombie
 	thread                   bool // it has an entry in /proc that isn't listed, but is no process
 }
 
@@ -66,11 +68,12 @@ func parseStat(pid int, b []byte) (stat, error) {
 	if len(f) < 20 {
 		return stat{}, fmt.Errorf("parse stat of %d: %d fields", pid, len(f))
 	}
-	s := stat{pid: pid, zombie: f[0][0] == 'Z' || f[0][0] == 'X'}
+	s := stat{pid: pid}
+	var threads int
 	for _, v := range []struct {
 		at int
 		to *int
-	}{{1, &s.ppid}, {2, &s.pgrp}, {3, &s.session}} {
+	}{{1, &s.ppid}, {2, &s.pgrp}, {3, &s.session}, {17, &threads}} {
 		n, err := strconv.Atoi(string(f[v.at]))
 		if err != nil {
 			return stat{}, fmt.Errorf("parse stat of %d: %w", pid, err)
@@ -82,8 +85,26 @@ func parseStat(pid int, b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("parse stat of %d: %w", pid, err)
 	}
 	s.start = n
+	s.headless = f[0][0] == 'Z' && threads > 1
+	s.zombie = (f[0][0] == 'Z' || f[0][0] == 'X') && !s.headless
 	s.thread = len(f) > 35 && string(f[35]) == "-1" // the signal to send at its end: threads have none
 	return s, nil
+}
+
+// entry is where in /proc to read of a process what a thread that has ended doesn't have any more: its
+// environment and its program.
+func (s stat) entry() string {
+	own := "/proc/" + strconv.Itoa(s.pid)
+	if !s.headless {
+		return own
+	}
+	tasks, _ := os.ReadDir(own + "/task")
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil && tid != s.pid {
+			return own + "/task/" + t.Name()
+		}
+	}
+	return own
 }
 
 // signalProcess signals exactly the process that s describes, by way of a pidfd; a process that has
