@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,6 +20,10 @@ const (
 	eventEvery = 250 * time.Millisecond // and then one in so long, always the latest
 	eventLog   = 128                    // events kept for peers that fall behind
 	eventRead  = 32 << 10
+	eventMost  = 1 << 20     // bytes read of what is new at one look; of more,
+	eventKeep  = 1 << 20     // the last so many bytes too, and what lies between is left out
+	eventSpeed = 4 << 20     // bytes a second, on average, while the job runs
+	eventLast  = time.Second // for reading at the end
 )
 
 // Events are what the job reported, numbered from 1. A flood of one kind is thinned out: the latest
@@ -68,18 +71,43 @@ func watchEvents(log *slog.Logger, n *notifier, path string, changed *bell) (*ev
 	return e, nil
 }
 
-// take reads what is new. Only the notifier calls it, and finish once that has ended.
+// take reads what is new, and then rests for as long as that would have taken at eventSpeed: a job that
+// does nothing but report must not keep a processor busy here. Only the notifier calls it.
 func (e *events) take() {
-	if err := e.reader.lines(e.line); err != nil {
-		e.log.Error("read events", "error", err)
+	read := e.read(func() bool {
+		select {
+		case <-e.notify.quit:
+			return true
+		default:
+			return false
+		}
+	})
+	if read == 0 {
+		return
+	}
+	rest := time.NewTimer(time.Duration(read) * time.Second / eventSpeed)
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-e.notify.quit:
 	}
 }
 
-// line decodes one line and passes it on, or counts it as bad.
-func (e *events) line(line []byte, tooLong bool) {
+// read reads what is new until halt says so. One goroutine at a time calls it: the notifier's, and
+// finish once that has ended.
+func (e *events) read(halt func() bool) int64 {
+	n, err := e.reader.lines(eventMost, eventKeep, halt, e.line)
+	if err != nil {
+		e.log.Error("read events", "error", err)
+	}
+	return n
+}
+
+// line decodes one line and passes it on, or counts it as bad; unread is why there is none.
+func (e *events) line(line []byte, unread error) {
 	var ev pasar.Event
-	err := errors.New("too long")
-	if !tooLong {
+	err := unread
+	if err == nil {
 		ev, err = jobproto.Decode(line)
 	}
 	now := time.Now()
@@ -169,11 +197,12 @@ func (e *events) since(n int) []numbered {
 	return out
 }
 
-// finish reads the last events, which a job may have written just before it ended, and returns the
-// last checkpoint and progress and the number of bad lines.
+// finish reads the last events, which a job may have written just before it ended, for at most
+// eventLast, and returns the last checkpoint and progress and the number of bad lines.
 func (e *events) finish() (checkpoint, progress *pasar.Event, bad int) {
 	e.notify.close()
-	e.take()
+	limit := time.Now().Add(eventLast)
+	e.read(func() bool { return time.Now().After(limit) })
 	e.reader.rest(e.line)
 	_ = e.reader.file.Close()
 	e.mu.Lock()

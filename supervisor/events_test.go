@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pasar"
 	"pasar/ipc"
@@ -65,5 +66,30 @@ head -c 200000 /dev/zero | tr '\0' x >> $PASAR_EVENTS; echo >> $PASAR_EVENTS; ec
 	}
 	if last[pasar.EventProgress] != 20000 || last[pasar.EventCheckpoint] != 7 || rec.BadEvents != 1 {
 		t.Errorf("%v, bad %d", last, rec.BadEvents)
+	}
+}
+
+// Whatever a job does to its events file, it ends as soon as it would have otherwise.
+func TestTheEventsFileCannotDelayTheEnd(t *testing.T) {
+	const first = `echo '{"event":"checkpoint","step":1,"path":"/c/1"}' >> $PASAR_EVENTS; `
+	for name, c := range map[string]struct {
+		script string
+		last   float64
+	}{
+		"a hole":            {first + `truncate -s 4T $PASAR_EVENTS`, 1},
+		"holes":             {first + `for i in 1 2 3 4 5 6 7 8; do truncate -s ${i}T $PASAR_EVENTS; echo x >> $PASAR_EVENTS; done`, 1},
+		"one endless line":  {first + `head -c 300M /dev/zero | tr '\0' x >> $PASAR_EVENTS`, 1},
+		"a flood of events": {`yes '{"event":"progress","step":5}' | head -c 400M >> $PASAR_EVENTS; echo >> $PASAR_EVENTS; echo '{"event":"checkpoint","step":7,"path":"/c/7"}' >> $PASAR_EVENTS`, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startWith(t, nil, "sh", "-c", c.script)
+			rec := r.end()
+			if took := rec.EndedAt.Sub(rec.ExitedAt); took > 3*time.Second {
+				t.Errorf("the end took %s", took)
+			}
+			if rec.BadEvents == 0 || rec.Checkpoint == nil || *rec.Checkpoint.Step != c.last {
+				t.Errorf("%d bad events, checkpoint %+v", rec.BadEvents, rec.Checkpoint)
+			}
+		})
 	}
 }

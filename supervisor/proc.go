@@ -15,9 +15,9 @@ import (
 type stat struct {
 	pid, ppid, pgrp, session int
 	start                    uint64 // clock ticks since boot
-	zombie                   bool // nothing of it runs any more
-	headless                 bool // its first thread has ended, but others run: it looks like a zombie
-	thread                   bool // it has an entry in /proc that isn't listed, but is no process
+	zombie                   bool   // nothing of it runs any more
+	headless                 bool   // its first thread has ended, but others run: it looks like a zombie
+	thread                   bool   // it has an entry in /proc that isn't listed, but is no process
 }
 
 // readStat reads /proc/pid/stat. The name in it may hold spaces and parentheses, so fields are

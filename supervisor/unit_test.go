@@ -109,9 +109,9 @@ func FuzzStat(f *testing.F) {
 func readLines(t *testing.T, chunks ...string) (got []string) {
 	t.Helper()
 	var r eventReader
-	take := func(line []byte, tooLong bool) {
-		if tooLong {
-			got = append(got, "too long")
+	take := func(line []byte, err error) {
+		if err != nil {
+			got = append(got, err.Error())
 			return
 		}
 		got = append(got, string(line))
