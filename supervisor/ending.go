@@ -14,8 +14,10 @@ const (
 	leftoverKill = 2 * time.Second        // after the main process: SIGKILL
 	drainLimit   = 2 * time.Second        // for output, once nothing of the job is left
 	lookEvery    = 100 * time.Millisecond // strays are nobody's children of ours, so no signal tells of their end
-	killFirst    = 2 * time.Millisecond   // from one SIGKILL round to the next, doubling
+	killFirst    = 2 * time.Millisecond   // from one SIGKILL round to the next, doubling while nothing new is seen
 	killLast     = time.Second
+	holdMost     = 100 // rounds of SIGSTOP before SIGKILL comes anyway
+	holdFrom     = 8   // processes from which on a job is held before it is killed
 )
 
 // An identity is a pid that can't be mistaken for a later one.
@@ -41,6 +43,7 @@ type ending struct {
 	reapedAt time.Time
 	left     map[identity]bool // leftovers seen
 	swept    bool              // leftovers got their SIGTERM
+	killed   map[identity]bool // members sent SIGKILL in the last round
 	killGap  time.Duration     // to the next SIGKILL round
 }
 
@@ -145,6 +148,9 @@ func (e *ending) note(s pasar.StopStep) { e.a.record.StopStep = s }
 // whether nothing of the job is left.
 func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 	kill := e.terminate && !now.Before(e.graceEnd)
+	if kill {
+		defer hasten()()
+	}
 	if !e.reaped {
 		if kill {
 			return e.kill(e.family.members()), false
@@ -185,25 +191,57 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 
 // kill sends SIGKILL to every member and returns when to try again: what can't die yet, for instance
 // in a driver, is tried less and less often, but never given up, since its memory is still claimed.
+// While members appear that the last round didn't see, rounds follow each other at once.
 func (e *ending) kill(members []member) time.Duration {
 	if e.terminate {
 		e.note(pasar.StepKill)
 	}
-	if len(members) > 8 { // it may be breeding: hold all of it first
-		for range 20 {
-			signalAll(members, unix.SIGSTOP)
-			more := e.family.members()
-			if len(more) <= len(members) {
-				members = more
-				break
-			}
-			members = more
-		}
+	if len(members) > holdFrom || e.killed != nil && e.breeding(members) {
+		members = e.hold(members)
 	}
 	signalAll(members, unix.SIGKILL)
+	if e.breeding(members) {
+		e.killGap = killFirst
+	}
+	e.killed = make(map[identity]bool, len(members))
+	for _, m := range members {
+		e.killed[identity{m.pid, m.start}] = true
+	}
 	gap := e.killGap
 	e.killGap = min(2*gap, killLast)
 	return gap
+}
+
+// breeding reports whether there is a member that the last round of SIGKILL didn't see.
+func (e *ending) breeding(members []member) bool {
+	for _, m := range members {
+		if !e.killed[identity{m.pid, m.start}] {
+			return true
+		}
+	}
+	return false
+}
+
+// hold stops members until a look finds none that runs, and returns all. A job that forks as fast as it
+// can, up to a limit on processes, gets room for a new one with each that is killed: one that is
+// stopped keeps its place.
+func (e *ending) hold(members []member) []member {
+	sent := make(map[identity]bool)
+	for range holdMost {
+		var run []member
+		for _, m := range members {
+			if id := (identity{m.pid, m.start}); !m.stopped && !sent[id] {
+				run = append(run, m)
+				sent[id] = true
+			}
+		}
+		if len(run) == 0 {
+			break
+		}
+		signalAll(run, unix.SIGSTOP)
+		members = e.family.members()
+	}
+	return members
 }
 
 // drain waits for the end of the output, for at most drainLimit; then something that isn't the job's

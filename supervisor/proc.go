@@ -16,6 +16,7 @@ type stat struct {
 	pid, ppid, pgrp, session int
 	start                    uint64 // clock ticks since boot
 	zombie                   bool   // nothing of it runs any more
+	stopped                  bool   // by a signal
 	headless                 bool   // its first thread has ended, but others run: it looks like a zombie
 	thread                   bool   // it has an entry in /proc that isn't listed, but is no process
 }
@@ -85,6 +86,7 @@ func parseStat(pid int, b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("parse stat of %d: %w", pid, err)
 	}
 	s.start = n
+	s.stopped = f[0][0] == 'T'
 	s.headless = f[0][0] == 'Z' && threads > 1
 	s.zombie = (f[0][0] == 'Z' || f[0][0] == 'X') && !s.headless
 	s.thread = len(f) > 35 && string(f[35]) == "-1" // the signal to send at its end: threads have none
