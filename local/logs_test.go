@@ -163,7 +163,7 @@ func FuzzDecodeRecord(f *testing.F) {
 
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("1 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22"))
-	f.Fuzz(func(t *testing.T, b []byte) { _, _, _ = parseStat(b) })
+	f.Fuzz(func(t *testing.T, b []byte) { _, _ = parseStat(b) })
 }
 
 func FuzzParseMeminfo(f *testing.F) {

@@ -89,18 +89,11 @@ func holding(t *testing.T, m *Machine, h target.Handle) pasar.Holding {
 	return c.holding
 }
 
-// there reports whether a process is there and no zombie.
+// there reports whether a process is there and not a zombie of which nothing runs.
 func there(t *testing.T, pid int) bool {
 	t.Helper()
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	state, _, err := parseStat(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state != 'Z' && state != 'X'
+	s, err := readStat(pid)
+	return err == nil && !s.ended
 }
 
 func TestAKilledSupervisorsJobIsGoneWithAllItsProcessesAndItsLastWordsAreKept(t *testing.T) {

@@ -167,13 +167,9 @@ func (m *Machine) gone(ctx context.Context, dir string, h target.Handle, holding
 	if cleared {
 		return o, nil
 	}
-	sup, err := os.Stat(m.o.Supervisor)
-	if err != nil {
-		sup = nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	n, err := hunter{nonce: h.Nonce, supervisor: sup}.clear(ctx)
+	n, err := newHunter(h.Nonce, holding.Pid, holding.StartTime, m.o.Supervisor).clear(ctx)
 	if err != nil {
 		return target.Observation{}, err // not gone while it runs
 	}
