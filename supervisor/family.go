@@ -3,7 +3,6 @@ package supervisor
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -20,13 +19,12 @@ type family struct {
 	main  stat          // the main process
 	born  time.Duration // when it was started, by the boot-time clock
 	nonce []byte        // PASAR_NONCE=…
-	exe   os.FileInfo
+	own   programs
 }
 
 func newFamily(main stat, born time.Duration, nonce string) *family {
-	f := &family{self: os.Getpid(), sid: main.session, main: main, born: born, nonce: []byte("PASAR_NONCE=" + nonce)}
-	f.exe, _ = os.Stat("/proc/self/exe")
-	return f
+	return &family{self: os.Getpid(), sid: main.session, main: main, born: born,
+		nonce: []byte("PASAR_NONCE=" + nonce), own: ownPrograms()}
 }
 
 // A member is a living process of the job. Strays belong only by the nonce, so that their process
@@ -109,17 +107,13 @@ func (f *family) members() []member {
 	return found
 }
 
-// spared reports whether a process is pasar's own: one that runs the file we run, or a daemon.
+// spared reports whether a process is pasar's own: one that runs the file we run, or a daemon. They are
+// told by the file, since anybody can give a program a name.
 func (f *family) spared(s stat) bool {
 	if s.session == f.sid || s.zombie {
 		return false // the daemon and supervisors lead sessions of their own
 	}
-	link := s.entry() + "/exe"
-	if fi, err := os.Stat(link); err == nil && f.exe != nil && os.SameFile(fi, f.exe) {
-		return true
-	}
-	name, err := os.Readlink(link)
-	return err == nil && filepath.Base(name) == "pasard"
+	return f.own.run(s)
 }
 
 // carriesNonce reports whether a process was started with the attempt's nonce in its environment.

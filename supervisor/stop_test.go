@@ -3,6 +3,7 @@ package supervisor_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -280,11 +281,54 @@ func TestCtrlZDoesNotStopAJobAndCtrlCInterruptsIt(t *testing.T) {
 }
 
 func TestADaemonThatTheJobStartedOutlivesIt(t *testing.T) {
-	r := script(t, `cp $(command -v sleep) ${P%pids}pasard; setsid ${P%pids}pasard 1000 </dev/null >/dev/null 2>&1 & echo $! > $P; sleep 0.1; exit 0`)
+	daemon := filepath.Join(filepath.Dir(program), "pasard") // beside the supervisor, as it may be installed
+	copySleep(t, daemon)
+	t.Cleanup(func() { _ = os.Remove(daemon) })
+	r := script(t, `setsid `+daemon+` 1000 </dev/null >/dev/null 2>&1 & echo $! > $P; sleep 0.1; exit 0`)
 	rec := r.end()
 	pid := r.pids(1)[0]
 	if !alive(pid) || rec.Leftovers != 0 {
 		t.Errorf("it is gone, or counted: %+v", rec)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func TestADaemonReplacedSinceOutlivesTheJob(t *testing.T) {
+	daemon := filepath.Join(filepath.Dir(program), "pasard")
+	copySleep(t, daemon)
+	t.Cleanup(func() { _ = os.Remove(daemon) })
+	r := script(t, `setsid `+daemon+` 1000 </dev/null >/dev/null 2>&1 & echo $! > $P; sleep 0.1; cp -p `+daemon+` `+daemon+`.new; mv `+daemon+`.new `+daemon)
+	rec := r.end()
+	pid := r.pids(1)[0]
+	if !alive(pid) || rec.Leftovers != 0 {
+		t.Errorf("it is gone, or counted: %+v", rec)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func TestWhatOnlyBearsADaemonsNameDoesNotOutliveTheJob(t *testing.T) {
+	named := filepath.Join(t.TempDir(), "pasard")
+	copySleep(t, named)
+	r := script(t, `setsid `+named+` 1000 </dev/null >/dev/null 2>&1 & echo $! > $P; sleep 0.1; exit 0`)
+	rec := r.end()
+	r.mustBeGone(r.pids(1))
+	if rec.Leftovers != 1 {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// copySleep makes a program of another name that sleeps.
+func copySleep(t *testing.T, to string) {
+	t.Helper()
+	from, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
