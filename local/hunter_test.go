@@ -37,10 +37,12 @@ func orphaned(t *testing.T, script string) (child int) {
 }
 
 func TestWhatLostItsEnvironmentDoesNotOutliveADeadSupervisor(t *testing.T) {
+	const bare = `env -i /bin/sh -c 'echo child $$ up; exec sleep 1000'`
 	for name, script := range map[string]string{
-		"of the job's group":                             `nohup env -i sleep 1000 >/dev/null 2>&1 & echo child $! up; wait`,
-		"of a group of its own":                          `set -m; nohup env -i sleep 1000 >/dev/null 2>&1 & echo child $! up; wait`,
-		"of a session of its own, below one that has it": `setsid sh -c 'trap "" TERM HUP; setsid env -i sleep 1000 & echo child $! up; wait' & wait`,
+		"of the job's group":    `trap "" HUP; ` + bare + ` & wait`,
+		"of a group of its own": `trap "" HUP; set -m; ` + bare + ` & wait`,
+		"of a session of its own, below one that has it": `trap "" HUP; setsid sh -c "setsid ` +
+			strings.ReplaceAll(bare, "$", `\$`) + ` & wait" & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if child := orphaned(t, script); there(t, child) {
@@ -76,7 +78,7 @@ func copySleep(t *testing.T, to string) {
 	}
 	b, err := os.ReadFile(from)
 	if err == nil {
-		err = os.WriteFile(to, b, 0o755) //nolint:gosec // it is to be run
+		err = os.WriteFile(to, b, 0o755)
 	}
 	if err != nil {
 		t.Fatal(err)
