@@ -72,6 +72,8 @@ var cases = []struct {
 	// It never ran.
 	{"no program", Evidence{LaunchError: "run trian: no such file", LaunchStep: "exec", Errno: int(syscall.ENOENT), Argv0: "trian"},
 		pasar.CodeBadCommand, "no such program: trian", pasar.Certain, pasar.BlameUser},
+	{"no interpreter", Evidence{LaunchError: `run ./a: no such interpreter: /bin/sh\r (CR LF)`, LaunchStep: "interpreter", Errno: int(syscall.ENOENT), Argv0: "./a"},
+		pasar.CodeBadCommand, `could not be started: run ./a: no such interpreter: /bin/sh\r (CR LF)`, pasar.Certain, pasar.BlameUser},
 	{"no permission", Evidence{LaunchError: "x", LaunchStep: "exec", Errno: int(syscall.EACCES), Argv0: "./train.sh"},
 		pasar.CodeBadCommand, "not executable: ./train.sh", pasar.Certain, pasar.BlameUser},
 	{"no format", Evidence{LaunchError: "x", LaunchStep: "exec", Errno: int(syscall.ENOEXEC), Argv0: "./a.out"},

@@ -7,7 +7,7 @@ import "pasar"
 type Evidence struct {
 	Exit        *pasar.Exit // nil: it was never seen to end
 	LaunchError string      // it never ran
-	LaunchStep  string      // chdir, exec, pty, fork, claim, …
+	LaunchStep  string      // chdir, exec, interpreter, pty, fork, claim, …
 	Errno       int
 	Stop        *pasar.Stop // who asked it to stop
 	StopStep    pasar.StopStep

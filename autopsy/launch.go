@@ -11,11 +11,21 @@ import (
 // anything else is pasar's or the machine's to explain.
 var launchRules = []rule{
 	{
+		name:    "no interpreter",
+		when:    func(e *Evidence) bool { return e.LaunchError != "" && e.LaunchStep == "interpreter" },
+		code:    pasar.CodeBadCommand,
+		summary: couldNotStart,
+		hint: say("the program is there, but what its first line names isn't: install that, or correct the line; " +
+			"one that ends in \\r has Windows line ends: sed -i 's/\\r$//' FILE takes them away"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameUser,
+	},
+	{
 		name:       "no such program",
 		when:       cantExec(syscall.ENOENT, syscall.ENOTDIR),
 		code:       pasar.CodeBadCommand,
 		summary:    func(e *Evidence) string { return "no such program: " + program(e) },
-		hint:       say("give its path, or submit with the PATH that has it; a script also needs the interpreter its first line names"),
+		hint:       say("give its path, or submit with the PATH that has it"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
 	},

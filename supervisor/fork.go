@@ -14,7 +14,7 @@ import (
 
 // A launchError says at which step a job could not be started.
 type launchError struct {
-	step string // pty, chdir, exec, fork
+	step string // pty, chdir, exec, interpreter, fork
 	text string
 	err  error
 }
@@ -107,6 +107,10 @@ func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (int, erro
 		return pid, nil
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
 		return 0, &launchError{"fork", "fork", err}
+	case errors.Is(err, syscall.ENOENT):
+		if missing := lacking(file, cwd); missing != nil {
+			return 0, &launchError{"interpreter", "run " + argv[0], missing}
+		}
 	}
 	return 0, &launchError{"exec", "run " + argv[0], err}
 }

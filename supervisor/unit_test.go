@@ -171,3 +171,13 @@ func TestARecordTooLargeForAFrameGivesUpItsTail(t *testing.T) {
 		t.Errorf("%d bytes", len(b))
 	}
 }
+
+func FuzzFirstLine(f *testing.F) {
+	f.Add([]byte("#! /bin/sh -e\necho"))
+	f.Add([]byte("#!/bin/sh\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if name, script := firstLine(b); strings.ContainsAny(name, " \t\n\x00") || !script && name != "" {
+			t.Errorf("%q, %v", name, script)
+		}
+	})
+}
