@@ -56,7 +56,7 @@ func (r *logReader) run(follow bool) error {
 			return nil // it never ran
 		}
 		if !follow || c.state == claimDead {
-			return r.readFile()
+			return r.readFile(c.holding)
 		}
 		before := r.at
 		done, err := r.stream(c.holding.Socket)
@@ -139,23 +139,25 @@ func (r *logReader) emit(offset int64, data []byte) error {
 	return nil
 }
 
-// readFile hands over what the log has from the cursor on.
-func (r *logReader) readFile() error {
-	f, err := os.Open(filepath.Join(r.dir, pasar.OutputFile))
-	if errors.Is(err, os.ErrNotExist) {
-		r.at = 0
-		return nil
+// readFile hands over what the log has from the cursor on. A log that was removed lacks all that the
+// record says was written; without a record that isn't known, and it is an error.
+func (r *logReader) readFile(held pasar.Holding) error {
+	rec, err := readRecord(r.dir)
+	known := err == nil && rec != nil
+	f, size, err := openLog(r.dir)
+	if errors.Is(err, os.ErrNotExist) && (known || held.Nonce == "") {
+		err = nil // removed, or a supervisor is about to create it
+	} else if errors.Is(err, os.ErrNotExist) {
+		return errors.New("it is gone: its file was removed")
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return err
+	if f != nil {
+		defer f.Close()
 	}
-	end := fi.Size()
-	if rec, err := readRecord(r.dir); err == nil && rec != nil {
+	end := size
+	if known {
 		end = rec.Output // more than the file has if its last part was lost
 	}
 	r.at = min(r.at, end)
@@ -164,13 +166,27 @@ func (r *logReader) readFile() error {
 		return err
 	}
 	from := int64(0) // of the stretch between two gaps
-	for _, g := range append(gaps, gap{From: min(fi.Size(), end), To: end}) {
-		if err := r.copy(f, max(from, r.at), min(g.From, end)); err != nil {
+	for _, g := range append(gaps, gap{From: min(size, end), To: end}) {
+		if err := r.copy(f, max(from, r.at), min(g.From, size, end)); err != nil {
 			return err
 		}
 		from = g.To
 	}
 	return r.emit(end, nil) // what is missing at the end
+}
+
+// openLog opens an attempt's log and says how long it is.
+func openLog(dir string) (*os.File, int64, error) {
+	f, err := os.Open(filepath.Join(dir, pasar.OutputFile))
+	if err != nil {
+		return nil, 0, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, 0, err
+	}
+	return f, fi.Size(), nil
 }
 
 // copy hands over the log from one offset up to another.

@@ -69,6 +69,26 @@ func TestALogThatIsGoneIsAGap(t *testing.T) {
 	}
 }
 
+func TestALogThatWasRemovedIsAGap(t *testing.T) {
+	m, h := doctored(t, "", "", 5)
+	file := filepath.Join(m.attemptDir(h.Key), pasar.OutputFile)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[target.Cursor]string{0: "5+5 |", 2: "5+3 |", 5: ""} {
+		if got := show(collect(t, m, h, from)); got != want {
+			t.Errorf("from %d: %s, want %s", from, got, want)
+		}
+	}
+	// Without a record nobody knows how much it was.
+	if err := os.Remove(filepath.Join(m.attemptDir(h.Key), pasar.ExitFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Logs(t.Context(), h, 0, false, func(target.Chunk) error { return nil }); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("no record: %v", err)
+	}
+}
+
 func TestRepeatsAreNotHandedOverTwice(t *testing.T) {
 	var got []target.Chunk
 	r := &logReader{ctx: t.Context(), at: 10, f: func(c target.Chunk) error {
