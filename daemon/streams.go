@@ -116,7 +116,7 @@ func (d *Daemon) serveLogs(ctx context.Context, c *ipc.Call) error {
 	}
 	end, err := d.Target.Logs(ctx, h, target.Cursor(r.Offset), r.Follow, func(ch target.Chunk) error {
 		if first {
-			if err := head(ch.Offset); err != nil {
+			if err := head(ch.Offset - ch.Gap); err != nil { // what is missing there is told by the offsets
 				return err
 			}
 		}
