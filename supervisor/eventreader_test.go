@@ -13,7 +13,6 @@ type eventsFile struct {
 	t    *testing.T
 	file *os.File
 	r    eventReader
-	got  []string
 }
 
 func newEventsFile(t *testing.T) *eventsFile {

@@ -20,10 +20,10 @@ const (
 	eventEvery = 250 * time.Millisecond // and then one in so long, always the latest
 	eventLog   = 128                    // events kept for peers that fall behind
 	eventRead  = 32 << 10
-	eventMost  = 1 << 20     // bytes read of what is new at one look; of more,
-	eventKeep  = 1 << 20     // the last so many bytes too, and what lies between is left out
-	eventSpeed = 4 << 20     // bytes a second, on average, while the job runs
-	eventLast  = time.Second // for reading at the end
+	eventMost  = 1 << 20       // bytes read of what is new at one look; of more,
+	eventKeep  = 4 * eventLine // the last so many bytes too, and what lies between is left out
+	eventSpeed = 4 << 20       // bytes a second, on average, while the job runs
+	eventLast  = time.Second   // at the end: for what is new, and for the last of it
 )
 
 // Events are what the job reported, numbered from 1. A flood of one kind is thinned out: the latest
@@ -74,7 +74,7 @@ func watchEvents(log *slog.Logger, n *notifier, path string, changed *bell) (*ev
 // take reads what is new, and then rests for as long as that would have taken at eventSpeed: a job that
 // does nothing but report must not keep a processor busy here. Only the notifier calls it.
 func (e *events) take() {
-	read := e.read(func() bool {
+	read := e.read(eventMost, func() bool {
 		select {
 		case <-e.notify.quit:
 			return true
@@ -93,10 +93,10 @@ func (e *events) take() {
 	}
 }
 
-// read reads what is new until halt says so. One goroutine at a time calls it: the notifier's, and
-// finish once that has ended.
-func (e *events) read(halt func() bool) int64 {
-	n, err := e.reader.lines(eventMost, eventKeep, halt, e.line)
+// read reads what is new until halt says so, up to most bytes and then the last. One goroutine at a
+// time calls it: the notifier's, and finish once that has ended.
+func (e *events) read(most int64, halt func() bool) int64 {
+	n, err := e.reader.lines(most, eventKeep, halt, e.line)
 	if err != nil {
 		e.log.Error("read events", "error", err)
 	}
@@ -198,11 +198,13 @@ func (e *events) since(n int) []numbered {
 }
 
 // finish reads the last events, which a job may have written just before it ended, for at most
-// eventLast, and returns the last checkpoint and progress and the number of bad lines.
+// twice eventLast, and returns the last checkpoint and progress and the number of bad lines.
 func (e *events) finish() (checkpoint, progress *pasar.Event, bad int) {
 	e.notify.close()
-	limit := time.Now().Add(eventLast)
-	e.read(func() bool { return time.Now().After(limit) })
+	for _, most := range []int64{eventMost, 0} { // the last lines, which count most, have time of their own
+		limit := time.Now().Add(eventLast)
+		e.read(most, func() bool { return time.Now().After(limit) })
+	}
 	e.reader.rest(e.line)
 	_ = e.reader.file.Close()
 	e.mu.Lock()

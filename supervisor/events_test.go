@@ -53,7 +53,7 @@ read x; e '{"event":"checkpoint","step":300,"path":"/c/3"}'; printf '{"event":"n
 }
 
 func TestAFloodOfEventsIsThinnedAndItsLastIsKept(t *testing.T) {
-	r := startWith(t, nil, "sh", "-c", `for i in $(seq 1 20000); do echo "{\"event\":\"progress\",\"step\":$i}"; done >> $PASAR_EVENTS
+	r := startWith(t, nil, "sh", "-c", `for i in $(seq 1 5000); do echo "{\"event\":\"progress\",\"step\":$i}"; done >> $PASAR_EVENTS
 head -c 200000 /dev/zero | tr '\0' x >> $PASAR_EVENTS; echo >> $PASAR_EVENTS; echo '{"event":"checkpoint","step":7,"path":"/x"}' >> $PASAR_EVENTS`)
 	rec := r.end()
 	n := len(r.events)
@@ -64,7 +64,7 @@ head -c 200000 /dev/zero | tr '\0' x >> $PASAR_EVENTS; echo >> $PASAR_EVENTS; ec
 	for _, e := range r.events {
 		last[e.Kind] = *e.Step
 	}
-	if last[pasar.EventProgress] != 20000 || last[pasar.EventCheckpoint] != 7 || rec.BadEvents != 1 {
+	if last[pasar.EventProgress] != 5000 || last[pasar.EventCheckpoint] != 7 || rec.BadEvents != 1 {
 		t.Errorf("%v, bad %d", last, rec.BadEvents)
 	}
 }
