@@ -63,13 +63,14 @@ func TestAFullDiskRefusesSubmitsHarmsNoJobAndHeals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.started(ctx, id) // a job that is only being launched when the disk is full is tried again later
 	ballast := filepath.Join(h.data(), "ballast")
 	fill(t, ballast)
 	var e *ipc.Error
 	if _, err := h.submit(ctx, shell("exit 0")); !errors.As(err, &e) || e.Code != ipc.CodeUnavailable {
 		t.Fatalf("submit on a full disk: %v", err)
 	}
-	openGate(t, gate) // the job goes on
+	openGate(ctx, t, gate) // the job goes on
 	if _, err := h.submit(ctx, shell("exit 0")); !errors.As(err, &e) || e.Code != ipc.CodeUnavailable {
 		t.Errorf("submit on a full disk: %v", err)
 	}
@@ -77,7 +78,7 @@ func TestAFullDiskRefusesSubmitsHarmsNoJobAndHeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := h.untilAccepted(ctx)
-	openGate(t, gate)
+	openGate(ctx, t, gate)
 	if got := h.exitCode(ctx, id); got != 6 {
 		t.Errorf("exit code %d, want 6", got)
 	}
@@ -86,12 +87,23 @@ func TestAFullDiskRefusesSubmitsHarmsNoJobAndHeals(t *testing.T) {
 	}
 }
 
-// openGate lets a job that reads a FIFO go on.
-func openGate(t *testing.T, gate string) {
+// openGate lets a job that reads a FIFO go on, as soon as it does.
+func openGate(ctx context.Context, t *testing.T, gate string) {
 	t.Helper()
-	f, err := os.OpenFile(gate, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
+	var f *os.File
+	for {
+		var err error
+		if f, err = os.OpenFile(gate, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.ENXIO) { // nobody reads yet
+			t.Fatal(err)
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal("the job never reads its gate")
+		case <-time.After(2 * time.Millisecond):
+		}
 	}
 	defer f.Close()
 	if _, err := f.WriteString("go\n"); err != nil {

@@ -58,6 +58,9 @@ func newHome(t *testing.T) *home {
 	}
 	h := &home{t: t, dir: dir, log: &bytes.Buffer{}}
 	t.Cleanup(func() {
+		if t.Failed() {
+			h.tell()
+		}
 		h.kill()
 		h.killJobs()
 		if t.Failed() {
@@ -66,6 +69,22 @@ func newHome(t *testing.T) *home {
 		_ = os.RemoveAll(dir)
 	})
 	return h
+}
+
+// tell logs the jobs of a home whose test failed.
+func (h *home) tell() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c, err := ipc.Dial(ctx, h.socket())
+	if err != nil {
+		h.t.Logf("its daemon: %v", err)
+		return
+	}
+	defer c.Close()
+	err = c.List(ctx, ipc.ListRequest{}, func(b []byte) error { h.t.Logf("%s", tail(string(b), 4000)); return nil })
+	if err != nil {
+		h.t.Logf("its jobs: %v", err)
+	}
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
@@ -195,6 +214,16 @@ func (h *home) exitCode(ctx context.Context, id pasar.JobID) int {
 		h.t.Fatalf("wait for job %d: %v", id, err)
 	}
 	return code
+}
+
+// started waits until a job runs.
+func (h *home) started(ctx context.Context, id pasar.JobID) {
+	h.t.Helper()
+	if err := h.with(ctx, func(c *ipc.Client) error {
+		return c.Wait(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{id}, Started: true}, func([]byte) error { return nil })
+	}); err != nil {
+		h.t.Fatalf("wait for the start of job %d: %v", id, err)
+	}
 }
 
 func shell(script string) pasar.Spec {

@@ -228,11 +228,7 @@ func TestTheDaemonEndsItsOutputThoughSupervisorsLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := h.dial(ctx)
-	if err := c.Wait(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{id}, Started: true}, func([]byte) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Close()
+	h.started(ctx, id)
 	_ = h.cmd.Process.Kill()
 	_ = out.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.Copy(io.Discard, out); err != nil {
@@ -240,12 +236,7 @@ func TestTheDaemonEndsItsOutputThoughSupervisorsLive(t *testing.T) {
 	}
 	<-h.exited
 	h.cmd = nil
-	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the job lives: it is reading
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = f.WriteString("go\n")
-	_ = f.Close()
+	openGate(ctx, t, gate) // the job lives: it is reading
 	h.start()
 	if got := h.exitCode(ctx, id); got != 4 {
 		t.Errorf("exit code %d, want 4", got)

@@ -171,11 +171,7 @@ func TestOutputHasNoGapOverKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.with(ctx, func(c *ipc.Client) error { // a daemon that dies before the launch runs nothing
-		return c.Wait(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{id}, Started: true}, func([]byte) error { return nil })
-	}); err != nil {
-		t.Fatal(err)
-	}
+	h.started(ctx, id) // a daemon that dies before the launch runs nothing
 	for range 3 {
 		h.kill()
 		h.spawn()
