@@ -55,11 +55,14 @@ func TestAFullDiskRefusesSubmitsHarmsNoJobAndHeals(t *testing.T) {
 	h.smallDisk(24)
 	h.start()
 	ctx := longContext(t, 2*time.Minute)
-	gate := filepath.Join(h.dir, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
+	// A gate each: a second reader could slip in before the first writer has closed.
+	gate, gate2 := filepath.Join(h.dir, "gate"), filepath.Join(h.dir, "next")
+	for _, g := range []string{gate, gate2} {
+		if err := syscall.Mkfifo(g, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	id, err := h.submit(ctx, shell("echo before; read line < "+gate+"; echo during; read line < "+gate+"; echo after; exit 6"))
+	id, err := h.submit(ctx, shell("echo before; read line < "+gate+"; echo during; read line < "+gate2+"; echo after; exit 6"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,7 @@ func TestAFullDiskRefusesSubmitsHarmsNoJobAndHeals(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := h.untilAccepted(ctx)
-	openGate(ctx, t, gate)
+	openGate(ctx, t, gate2)
 	if got := h.exitCode(ctx, id); got != 6 {
 		t.Errorf("exit code %d, want 6", got)
 	}
