@@ -215,7 +215,7 @@ var sicknesses = []struct {
 		m.write(m.path("/proc/4711/cgroup"), "0::/user.slice/user-7.slice/session-3.scope\n")
 		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
 	}},
-	{"killed if it is started from this session", []symptom{killedIfInSession, cgroupUndelegated, daemonDown, journalNone}, func(m *sickMachine) {
+	{"killed if it is started from this login", []symptom{killedIfInSession, cgroupUndelegated, daemonDown, journalNone}, func(m *sickMachine) {
 		m.write(m.path("/etc/systemd/logind.conf"), "[Login]\nKillUserProcesses=yes\n")
 		m.write(m.path("/proc/self/cgroup"), "1:name=systemd:/user.slice/user-7.slice/session-3.scope\n0::/x\n")
 		m.noDaemon()
