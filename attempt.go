@@ -7,7 +7,8 @@ import "time"
 const (
 	SpecFile   = "spec"         // AttemptSpec as JSON, 0600
 	ClaimFile  = "claim"        // Holding as JSON; the supervisor holds a flock on it for life
-	OutputFile = "output.log"   // raw bytes, addressed by absolute offset for ever
+	OutputFile = "output.log"   // raw bytes, addressed by absolute offset for ever; later segments have their first offset appended: output.log.33554432
+	IndexFile  = "index"        // lines about the output: times, sizes, streams, gaps; package attemptdir has its format
 	EventsFile = "events.jsonl" // what the job reports; its path is PASAR_EVENTS
 	ExitFile   = "exit.json"    // ExitRecord; written by temporary, sync, rename, directory sync
 	SupLogFile = "supervisor.log"
@@ -24,7 +25,19 @@ type AttemptSpec struct {
 	Rows         int          `json:"rows"`
 	Grace        Duration     `json:"grace"`
 	LogMax       Bytes        `json:"log_max,omitempty"` // 0: no bound
+	NoPTY        bool         `json:"no_pty,omitempty"`  // pipes instead of a terminal, standard input from /dev/null
+	RAM          Bytes        `json:"ram,omitempty"`     // host memory the job may use where a cgroup can hold it to that; 0: no bound
 }
+
+// A Place is where a supervisor and its job live, which decides what holds them together.
+type Place string
+
+// Places, best first.
+const (
+	PlaceUnit    Place = "systemd" // a transient service of its own, with a cgroup delegated to it
+	PlaceCgroup  Place = "cgroup"  // a cgroup of its own below one delegated to the daemon
+	PlaceSession Place = "session" // neither: sessions, process groups, the nonce
+)
 
 // A Holding is what a supervisor writes into its claim file before it forks. A claim without one
 // has launched nothing.
@@ -37,6 +50,8 @@ type Holding struct {
 	Socket    string     `json:"socket"`
 	MinProto  int        `json:"min_proto"`
 	MaxProto  int        `json:"max_proto"`
+	Place     Place      `json:"place,omitempty"`
+	Cgroup    string     `json:"cgroup,omitempty"` // directory of the attempt's own cgroup, with sup and job in it; empty: none
 }
 
 // An Exit is how a main process ended: by a code or by a signal.
@@ -111,7 +126,23 @@ type ExitRecord struct {
 	Checkpoint  *Event     `json:"checkpoint,omitempty"` // the last one reported
 	Progress    *Event     `json:"progress,omitempty"`   // the last one reported
 	BadEvents   int        `json:"bad_events,omitempty"`
-	Tail        []string   `json:"tail,omitempty"` // last lines as rendered text, at most TailLines
+	Tail        []string   `json:"tail,omitempty"`   // last lines as rendered text, at most TailLines
+	Screen      []string   `json:"screen,omitempty"` // the last screen, row by row, if the job drew on one rather than print lines
+	Place       Place      `json:"place,omitempty"`
+	Cgroup      *CgroupUse `json:"cgroup,omitempty"` // nil without a cgroup of its own
+}
+
+// CgroupUse is what the attempt's cgroup counted from its making, just before the fork, to its end. What
+// the kernel or its configuration doesn't count is -1.
+type CgroupUse struct {
+	MemoryMax  Bytes `json:"memory_max"`  // the smallest limit on it or on a cgroup above; -1: none, or not known
+	MemoryPeak Bytes `json:"memory_peak"` // largest use, page cache included
+	SwapPeak   Bytes `json:"swap_peak"`
+	MaxEvents  int64 `json:"max_events"` // how often the limit was hit
+	OOM        int64 `json:"oom"`        // how often nothing could be reclaimed
+	OOMKill    int64 `json:"oom_kill"`   // processes that the kernel killed for it
+	PidsMax    int64 `json:"pids_max"`   // forks refused for a limit on processes
+	OwnLimit   bool  `json:"own_limit"`  // the limit is the attempt's own, not that of a cgroup above
 }
 
 // TailLines and TailBytes bound the rendered output kept in an exit record.

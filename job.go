@@ -110,7 +110,17 @@ type Spec struct {
 	UID       int      `json:"uid"`
 	Key       string   `json:"key,omitempty"` // a second submit with the same key is the same job
 	Hold      bool     `json:"hold,omitempty"`
+	NoPTY     bool     `json:"no_pty,omitempty"` // pipes instead of a terminal, standard input from /dev/null
+	Cols      int      `json:"cols,omitempty"`   // size of the terminal until somebody who types has another; 0: UsualCols
+	Rows      int      `json:"rows,omitempty"`   // 0: UsualRows
 }
+
+// Sizes of a job's terminal, in characters.
+const (
+	UsualCols, UsualRows = 120, 40
+	MinCols, MaxCols     = 2, 2000
+	MinRows, MaxRows     = 1, 1000
+)
 
 // Limits of a spec's fields, so that one job can't fill the daemon's memory.
 const (
@@ -153,6 +163,10 @@ func (s *Spec) Validate() error {
 		return fmt.Errorf("--bid %d is outside %d..%d", s.Bid, MinBid, MaxBid)
 	case s.Time < 0 || s.Grace < 0:
 		return fmt.Errorf("a time can't be negative")
+	case (s.Cols != 0 || s.Rows != 0) && (s.Cols < MinCols || s.Cols > MaxCols || s.Rows < MinRows || s.Rows > MaxRows):
+		return fmt.Errorf("--size %dx%d is outside %dx%d to %dx%d", s.Cols, s.Rows, MinCols, MinRows, MaxCols, MaxRows)
+	case s.NoPTY && s.Cols != 0:
+		return fmt.Errorf("--size is the size of a terminal; it can't go with --no-pty")
 	case len(s.Tags) > MaxTags:
 		return fmt.Errorf("%d tags; at most %d", len(s.Tags), MaxTags)
 	case len(s.Note) > MaxNote:

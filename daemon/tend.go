@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,8 @@ func (d *Daemon) launch(ctx context.Context, t *tender, j *job) error {
 		Spec: pasar.AttemptSpec{
 			Key: t.handle.Key, Nonce: t.handle.Nonce,
 			Argv: j.Spec.Argv, Cwd: j.Spec.Cwd, Surroundings: sur,
-			Cols: 120, Rows: 40, Grace: j.Spec.Grace, LogMax: set.LogMax,
+			Cols: cmp.Or(j.Spec.Cols, pasar.UsualCols), Rows: cmp.Or(j.Spec.Rows, pasar.UsualRows), NoPTY: j.Spec.NoPTY,
+			Grace: j.Spec.Grace, LogMax: set.LogMax, RAM: j.Spec.Claim.RAM,
 		},
 		Grant:    a.Grant,
 		GPUTotal: d.gpuTotal(a.Grant),

@@ -10,8 +10,13 @@ import (
 //
 // Three kinds of peer talk to a supervisor, named by Mode in HELLO:
 //
-//   - "watch" and "type": a terminal or a follower. After WELCOME come OUT frames from the offset
-//     asked for, without a gap, then EXIT once every byte has been sent.
+//   - "watch" and "type", without Paint: a follower. After WELCOME come OUT frames from the offset
+//     asked for, without a gap (one in the log is told by SKIP), then EXIT once every byte has been sent.
+//   - "watch" and "type", with Paint: a terminal. After WELCOME comes the screen as it is, in SNAP frames
+//     of which all but the last have More; then OUT from the SNAP's offset on. A terminal that falls behind
+//     gets SNAP again, with the present screen, instead of what it missed. SIZE comes before the first
+//     byte that the job wrote for that size. EXIT comes once every byte has been sent.
+//   - "screen": the screen as text, in SCREEN frames of which all but the last have More; then the end.
 //   - "control": the daemon. After WELCOME come STATUS frames at once and whenever something
 //     changes: running, exited, ended; and EVENT frames. It sends STOP, and DONE once it has
 //     journaled the end, so that the supervisor may leave.
@@ -21,7 +26,7 @@ import (
 // held, the supervisor exits.
 const (
 	MinAttachVersion = 1
-	MaxAttachVersion = 1
+	MaxAttachVersion = 2 // 2: Paint, SNAP, SCREEN, SIGNAL
 	MaxAttachFrame   = 64 << 10
 	ControlFD        = 3
 )
@@ -38,6 +43,7 @@ const (
 	AttachStop    = 8
 	AttachLaunch  = 9
 	AttachDone    = 10
+	AttachSignal  = 11
 
 	AttachWelcome = 64
 	AttachSnap    = 65
@@ -51,6 +57,7 @@ const (
 	AttachRefused = 73
 	AttachStatus  = 74
 	AttachEvent   = 75
+	AttachScreen  = 76
 )
 
 // An AttachMode says what a peer wants of a supervisor.
@@ -60,6 +67,7 @@ type AttachMode string
 const (
 	ModeWatch   AttachMode = "watch"
 	ModeType    AttachMode = "type"
+	ModeScreen  AttachMode = "screen" // from version 2 on
 	ModeControl AttachMode = "control"
 )
 
@@ -71,7 +79,12 @@ type Hello struct {
 	Offset     int64  // output from here on; -1: only what is new; -n-1: from n bytes before the end
 	Nonce      string // if given, the supervisor must hold this attempt, else it refuses
 	Take       bool   // take the keyboard from its holder
+	Paint      bool   // a terminal: the screen, not the stream; Offset is ignored
+	History    int    // with Paint: so many lines of earlier output above the screen, at most MaxHistory
 }
+
+// MaxHistory bounds the lines of history that an attaching terminal may ask for.
+const MaxHistory = 100_000
 
 // Welcome answers Hello.
 type Welcome struct {
@@ -80,7 +93,43 @@ type Welcome struct {
 	State      AttemptState
 	Offset     int64 // where OUT will start
 	Cols, Rows int
-	Holder     bool // this client holds the keyboard
+	Holder     bool   // this client holds the keyboard
+	NoPTY      bool   // the job has no terminal: there is nothing to type into, and output is text
+	Who        string // who holds the keyboard; empty: nobody
+}
+
+// Snap is a piece of a painting of the screen: bytes for a terminal of the job's size that was cleared,
+// whose modes are as after a reset. Output from Offset on follows the last piece.
+type Snap struct {
+	Offset     int64
+	Cols, Rows int
+	Data       []byte
+	More       bool // another piece follows
+}
+
+// ScreenFrame is a piece of the screen as text. Rows are without trailing blanks; the first piece has row 0.
+type ScreenFrame struct {
+	Cols, Rows  int
+	CursorCol   int // from 0
+	CursorRow   int
+	CursorShown bool
+	Alternate   bool // the alternate screen, as full-screen programs use
+	Title       string
+	Row         int      // of the first of Lines
+	Lines       []string // of this piece
+	Offset      int64    // of the output that the screen shows
+	More        bool     // another piece follows
+}
+
+// Signals that SIGNAL may ask for: of the job's foreground process group, from the holder of the keyboard.
+const (
+	SignalInterrupt = "INT"
+	SignalQuit      = "QUIT"
+)
+
+// SignalFrame asks for a signal.
+type SignalFrame struct {
+	Signal string
 }
 
 // In is typing.
@@ -102,6 +151,7 @@ type Skip struct {
 // Size is a terminal size; Resize asks for it.
 type Size struct {
 	Cols, Rows int
+	Offset     int64 // SIZE: the first byte written for that size
 }
 
 // Note is a line for the person attached.

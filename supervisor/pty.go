@@ -5,12 +5,14 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"pasar"
 )
 
 // Sizes a terminal may have, and the one of a job that nobody watches.
 const (
-	minCols, maxCols, usualCols = 2, 2000, 120
-	minRows, maxRows, usualRows = 1, 1000, 40
+	minCols, maxCols, usualCols = pasar.MinCols, pasar.MaxCols, pasar.UsualCols
+	minRows, maxRows, usualRows = pasar.MinRows, pasar.MaxRows, pasar.UsualRows
 )
 
 // A terminal is both ends of a PTY. The slave is kept open until the main process is reaped: there is

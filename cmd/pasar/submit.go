@@ -26,7 +26,8 @@ word that isn't one. The arguments arrive exactly as given; a single argument wi
 for ` + shell + `. Without --mem or --gpus a job gets one whole GPU.
 
 Its standard input is that terminal: what is piped into submit isn't passed on. Let the command read a file, or
-give a shell line such as 'sort < data'.
+give a shell line such as 'sort < data'. With --no-pty it has no terminal, standard input is /dev/null, and output and errors
+are pipes.
 
 With --json, --follow gives the job, then its output and its end, one value a line, and --wait the end alone. With
 --parsable, only the id is printed, and no output.`,
@@ -52,6 +53,8 @@ type submission struct {
 	name, note, by, cwd, key *string
 	tags, env                *[]string
 	noEnv, hold, shell       *bool
+	noPTY                    *bool
+	size                     *termSize
 	wait, follow, parsable   *bool
 	propagate                *bool
 }
@@ -71,6 +74,8 @@ func (s *submission) declare(f *flags) {
 	s.key = f.String("key", "", "a second submit with the same `KEY` is the same job")
 	s.hold = f.Bool("hold", false, "keep it from starting until it is released")
 	s.shell = f.Bool("shell", false, "the arguments, joined by spaces, are a line for "+shell)
+	s.noPTY = f.Bool("no-pty", false, "give it pipes instead of a terminal, and no standard input")
+	s.size = define(f, "size", "", "COLSxROWS", "size of its terminal until somebody who types brings another; else 120x40", parseSize)
 	s.wait = f.Bool("wait", false, "follow its output, and exit as it ended")
 	s.follow = f.Bool("follow", false, "follow its output until it ends")
 	s.propagate = f.Bool("propagate", false, "with --wait: exit with the job's own code, or 128 + signal")
@@ -147,6 +152,19 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	return nil
 }
 
+// A termSize is what --size says.
+type termSize struct{ cols, rows int }
+
+func parseSize(word string) (termSize, error) {
+	c, r, ok := strings.Cut(word, "x")
+	cols, cerr := parseWhole(c, pasar.MinCols, pasar.MaxCols)
+	rows, rerr := parseWhole(r, pasar.MinRows, pasar.MaxRows)
+	if !ok || cerr != nil || rerr != nil {
+		return termSize{}, fmt.Errorf("it is COLSxROWS, such as 120x40, from %dx%d to %dx%d", pasar.MinCols, pasar.MinRows, pasar.MaxCols, pasar.MaxRows)
+	}
+	return termSize{int(cols), int(rows)}, nil
+}
+
 // carriesInput reports whether somebody may expect f to reach the job: a file or a pipe, but for a pipe that
 // was closed with nothing in it.
 func carriesInput(f *os.File) bool {
@@ -209,7 +227,8 @@ func (s *submission) request(c *call, cfg *config.Config) (ipc.SubmitRequest, er
 		return none, err
 	}
 	spec := pasar.Spec{Name: *s.name, Argv: pasar.Args(argv), Cwd: pasar.Arg(cwd), Claim: claim, Bid: cfg.DefaultBid, Time: *s.time,
-		Grace: cfg.DefaultGrace, Tags: *s.tags, Note: *s.note, By: *s.by, Key: *s.key, Hold: *s.hold}
+		Grace: cfg.DefaultGrace, Tags: *s.tags, Note: *s.note, By: *s.by, Key: *s.key, Hold: *s.hold,
+		NoPTY: *s.noPTY, Cols: s.size.cols, Rows: s.size.rows}
 	if c.flags.given("bid") {
 		spec.Bid = *s.bid
 	}
