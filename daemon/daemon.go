@@ -128,7 +128,8 @@ type Daemon struct {
 	settings atomic.Pointer[Settings]
 
 	inbox chan message
-	state *state // owned by the loop
+	beats chan struct{} // unbuffered: taken up by the loop alone
+	state *state        // owned by the loop
 
 	pub     atomic.Pointer[published]
 	index   sync.Map // pasar.JobID → *job, as committed; unfinished and recently finished ones
@@ -156,6 +157,7 @@ func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
 	d := &Daemon{
 		Deps:    deps,
 		inbox:   make(chan message, 256),
+		beats:   make(chan struct{}),
 		tenders: map[pasar.JobID]*tender{},
 		gits:    make(chan gitRequest, 64),
 		started: deps.Clock.Now(),

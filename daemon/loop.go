@@ -122,6 +122,7 @@ func (d *Daemon) loop(ctx context.Context) error {
 				return nil
 			case m := <-d.inbox:
 				pending = append(pending, m)
+			case <-d.beats:
 			case <-wake.C:
 				pending = append(pending, message{})
 			case <-quiet.C:
@@ -315,6 +316,7 @@ func (d *Daemon) degraded(ctx context.Context, b turned) ([]message, bool) {
 				return nil, false
 			case m := <-d.inbox:
 				keep([]message{m})
+			case <-d.beats:
 			case <-again.C:
 				waiting = false
 			}
