@@ -32,6 +32,7 @@ type Config struct {
 	LogMax           pasar.Bytes    // of one attempt's output; 0: no bound
 	LogRetentionDays int            // job directories older than this go; 0: none does
 	LogRetentionSize pasar.Bytes    // the oldest go until all are within this; 0: no bound
+	DetachKeys       string         // that leave a job's terminal; see ParseDetachKeys
 
 	Paths Paths
 
@@ -58,6 +59,7 @@ func defaults() *Config {
 		LogMax:           2 * pasar.GiB,
 		LogRetentionDays: 30,
 		LogRetentionSize: 20 * pasar.GiB,
+		DetachKeys:       DefaultDetachKeys,
 		later:            map[string]any{},
 		sources:          map[string]Source{},
 	}

@@ -60,6 +60,16 @@ var keys = []key{
 		live: true, set: size(func(c *Config) *pasar.Bytes { return &c.LogRetentionSize }),
 		get: func(c *Config) any { return c.LogRetentionSize }},
 
+	{name: "detach_keys", about: "the keys that leave a job's terminal while typing into it, as docker writes them",
+		clients: true, live: true, set: func(c *Config, v any) error {
+			if err := isDetachKeys(v); err != nil {
+				return err
+			}
+			c.DetachKeys = v.(string)
+			return nil
+		},
+		get: func(c *Config) any { return c.DetachKeys }},
+
 	late("http", "serve HTTP on 127.0.0.1", isBool),
 	late("bind", "further addresses to serve HTTP on", isWords),
 	late("allowed_hosts", "names under which HTTP may be asked", isWords),
