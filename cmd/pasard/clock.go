@@ -30,3 +30,12 @@ func bootID() string {
 	}
 	return strings.TrimSpace(string(b))
 }
+
+// monotonic is the kernel's clock that stands still in a suspend, which systemd goes by.
+func monotonic() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}

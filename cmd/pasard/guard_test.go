@@ -21,10 +21,11 @@ func TestARemovedSocketComesBack(t *testing.T) {
 	defer os.RemoveAll(dir)
 	run := filepath.Join(dir, "run")
 	p := config.Paths{Run: run, Socket: filepath.Join(run, "pasard.sock")}
-	l, err := listen(p)
+	first, err := listen(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var l net.Listener = first
 	ctx, cancel := context.WithCancel(t.Context())
 	back := make(chan net.Listener)
 	done := make(chan struct{})

@@ -109,9 +109,16 @@ func (h *home) start(args ...string) {
 
 func (h *home) spawn(args ...string) {
 	h.t.Helper()
+	h.spawnWith(func(*exec.Cmd) {}, args...)
+}
+
+// spawnWith is spawn of a command that is changed before it starts.
+func (h *home) spawnWith(change func(*exec.Cmd), args ...string) {
+	h.t.Helper()
 	h.cmd = exec.Command(filepath.Join(bin, "pasard"), args...)
 	h.cmd.Env = h.env()
 	h.cmd.Stderr = h.log
+	change(h.cmd)
 	if err := h.cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}

@@ -40,7 +40,9 @@ func serve(ctx context.Context, o options) error {
 	if err := level.UnmarshalText([]byte(o.level)); err != nil {
 		return &exitError{exitUsage, fmt.Errorf("bad --log %q: write debug, info, warn or error", pasar.Clean(o.level)), ""}
 	}
-	log := slog.New(slog.NewTextHandler(o.stderr, &slog.HandlerOptions{Level: level}))
+	stderr, isFile := o.stderr.(*os.File)
+	log := newLog(o.stderr, level, isFile && ownStream(os.Getenv("JOURNAL_STREAM"), stderr))
+	tell := newNotifier(o.autostart, log)
 	if o.config != "" {
 		abs, err := filepath.Abs(o.config) // before the chdir
 		if err != nil {
@@ -69,11 +71,12 @@ func serve(ctx context.Context, o options) error {
 			log.Warn("close store", "error", err)
 		}
 	}()
-	l, err := listen(cfg.Paths)
+	l, err := takeSocket(cfg.Paths)
+	forgetService()
 	if err != nil {
-		return &exitError{exitRefused, err, "set PASAR_SOCKET to a path in a directory of your own, or XDG_RUNTIME_DIR to one"}
+		return socketError(err, o)
 	}
-	defer os.Remove(cfg.Paths.Socket)
+	defer l.release(cfg.Paths.Socket)
 
 	self, err := os.Executable()
 	if err != nil {
@@ -92,7 +95,7 @@ func serve(ctx context.Context, o options) error {
 	}
 	defer machine.Close()
 
-	re := &reloader{file: o.config, cfg: cfg}
+	re := &reloader{file: o.config, cfg: cfg, tell: tell}
 	d, err := daemon.New(ctx, daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Log: log, Reload: re.reload,
@@ -119,7 +122,10 @@ func serve(ctx context.Context, o options) error {
 	serve(l)
 	wg.Go(func() { guardSocket(sctx, cfg.Paths, l, guardEvery, log, serve) })
 	log.Info("pasard is up", "version", pasar.Version, "pid", os.Getpid(), "socket", cfg.Paths.Socket)
+	wg.Go(func() { tell.run(sctx, d) })
+	defer context.AfterFunc(ctx, tell.stopping)()
 	err = d.Run(ctx)
+	tell.stopping() // a client may have asked for it
 	stopServing()
 	wg.Wait()
 	log.Info("pasard is down; jobs go on")
@@ -146,8 +152,22 @@ func openError(err error, data string, o options) error {
 	return e
 }
 
+// socketError is the exit for a socket that can't be had. A daemon that a client started gives way to
+// systemd's as to any other.
+func socketError(err error, o options) error {
+	var held *heldError
+	switch {
+	case errors.As(err, &held) && o.autostart:
+		_, _ = fmt.Fprintf(o.stderr, "pasard: %v\n", err)
+		return nil
+	case errors.As(err, &held):
+		return &exitError{exitRefused, err, "`systemctl --user start pasard`, or `systemctl --user stop pasard.socket` first"}
+	}
+	return &exitError{exitRefused, err, "set PASAR_SOCKET to a path in a directory of your own, or XDG_RUNTIME_DIR to one; `pasar setup` writes systemd's anew"}
+}
+
 // listen binds the daemon's socket. The store's lock is held, so a socket that is there is dead.
-func listen(p config.Paths) (net.Listener, error) {
+func listen(p config.Paths) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(p.Socket), 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", filepath.Dir(p.Socket), err)
 	}
@@ -213,6 +233,7 @@ func settings(c *config.Config) daemon.Settings {
 type reloader struct {
 	file  string
 	apply func(daemon.Settings)
+	tell  *notifier
 
 	mu  sync.Mutex // guards cfg
 	cfg *config.Config
@@ -221,6 +242,7 @@ type reloader struct {
 func (r *reloader) reload() (changed, restart []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.tell.reloading()()
 	next, err := config.Load(r.file, os.Getenv)
 	if err != nil {
 		return nil, nil, err
