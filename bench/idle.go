@@ -130,11 +130,62 @@ func measureMemory(ctx context.Context, l *lab) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []result{
+	rs, err := l.peersMemory(ctx, one)
+	if err != nil {
+		return nil, err
+	}
+	return append(rs, []result{
 		{What: "supervisor of a running job, one job: PSS", Value: one, Against: "idle Go program", Other: floor, Reach: atMost(1.5)},
 		{What: "supervisor of a running job, ten jobs: PSS", Value: ten, Against: "idle Go program", Other: floor, Reach: atMost(1.5)},
 		{What: "supervisor of a running job: anonymous memory", Value: anon},
-	}, nil
+	}...), nil
+}
+
+// peersMemory is what others keep that hold the terminal of a program that sleeps.
+func (l *lab) peersMemory(ctx context.Context, ours series) ([]result, error) {
+	var rs []result
+	look := func(name string, s screening, line string) error {
+		defer s.end()
+		pids, err := s.start(ctx, line)
+		if err != nil {
+			return err
+		}
+		if err := settle(ctx, 2*time.Second); err != nil {
+			return err
+		}
+		v, err := pssMiB(pids[0])
+		rs = append(rs, result{What: "supervisor of a running job, one job: PSS", Value: ours, Against: name, Other: series{"MiB", []float64{v}}})
+		return err
+	}
+	const line = "echo up; exec sleep 10000"
+	if l.tmux != "" {
+		t, err := l.newTmux(false)
+		if err != nil {
+			return rs, err
+		}
+		if err := look("tmux's server", t, line); err != nil {
+			return rs, err
+		}
+	}
+	if l.dtach != "" {
+		d, err := l.newDtach(ctx)
+		if err != nil {
+			return rs, err
+		}
+		if err := look("dtach's master", d, line); err != nil {
+			return rs, err
+		}
+	}
+	if l.script != "" {
+		s, err := l.newScript()
+		if err != nil {
+			return rs, err
+		}
+		if err := look("script", s, line); err != nil {
+			return rs, err
+		}
+	}
+	return rs, nil
 }
 
 // emptyPSS is what a Go program that only sleeps keeps.

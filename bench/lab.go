@@ -32,6 +32,7 @@ type lab struct {
 	native bool   // stamp is static C, which starts faster than Go
 	tsp    string // peers; empty: not installed
 	tmux   string
+	dtach  string
 	script string
 	log    io.Writer
 	homes  int
@@ -50,7 +51,7 @@ func newLab(ctx context.Context, o options, log io.Writer) (*lab, error) {
 		l.close()
 		return nil, err
 	}
-	for name, at := range map[string]*string{"tsp": &l.tsp, "tmux": &l.tmux, "script": &l.script} {
+	for name, at := range map[string]*string{"tsp": &l.tsp, "tmux": &l.tmux, "dtach": &l.dtach, "script": &l.script} {
 		if path, err := exec.LookPath(name); err == nil {
 			*at = path
 		}

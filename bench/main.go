@@ -127,9 +127,13 @@ func rows() []row {
 		{"gap", "from the end of a job to the next one's first instruction", measureGap},
 		{"drain", "1000 jobs that do nothing, one at a time", measureDrain},
 		{"idle", "a daemon with nothing to do, for 30 s", measureIdle},
-		{"memory", "the supervisor of a quiet job", measureMemory},
+		{"memory", "whoever holds the terminal of a quiet program", measureMemory},
 		{"recover", "start after kill -9", measureRecover},
 		{"pty", "processor time for a job's output", measurePTY},
+		{"attach", "from starting a client to the whole screen", measureAttach},
+		{"echo", "a key and its echo", measureEcho},
+		{"stopped", "a job's speed while its client is stopped", measureStopped},
+		{"flood", "asking while jobs flood and their clients are stopped", measureFlood},
 		{"go", "the Go benchmarks of the packages", measureGo},
 	}
 }

@@ -119,7 +119,7 @@ func (p *pasarScreening) start(ctx context.Context, line string) ([]int, error) 
 	if err != nil {
 		return nil, err
 	}
-	if p.conn, _, err = ipc.DialAttach(a.Socket, ipc.Hello{Mode: ipc.ModeWatch, Offset: -1}); err != nil {
+	if p.conn, _, err = ipc.DialAttach(a.Socket, ipc.Hello{Mode: ipc.ModeWatch, Cols: termCols, Rows: termRows, Paint: true}); err != nil {
 		return nil, err
 	}
 	go func() {
@@ -291,6 +291,9 @@ func measurePTY(ctx context.Context, l *lab) ([]result, error) {
 		}}}
 		if l.tmux != "" && (l.script != "" || !c.watched) {
 			sides = append(sides, side{"tmux with pipe-pane", func() (screening, error) { return l.newTmux(c.watched) }})
+		}
+		if l.dtach != "" && c.watched {
+			sides = append(sides, side{"dtach, which keeps nothing", func() (screening, error) { return l.newDtach(ctx) }})
 		}
 		if l.script != "" && !c.watched {
 			sides = append(sides, side{"script", l.newScript})

@@ -113,7 +113,7 @@ func (p *report) busy() bool {
 	return err == nil && v > 0.3*float64(runtime.NumCPU())
 }
 
-const notYet = `Not measured, since pasar doesn't do it yet: submit in batches, preempting, drawing the screen on attach, plan on a trace.`
+const notYet = `Not measured, since pasar doesn't do it yet: submit in batches, preempting, plan on a trace.`
 
 func (p *report) print(w io.Writer) error {
 	var b strings.Builder
