@@ -19,11 +19,17 @@ type Paths struct {
 	Data   string // journal, lock, job directories
 	Run    string // sockets, 0700
 	Socket string // the daemon's
-	Log    string // the daemon's log when a client started it
+	// OtherSocket is where the daemon listens if it started before linger was turned on or off; empty if
+	// that makes no difference.
+	OtherSocket string
+	Log         string // the daemon's log when a client started it
 	// Network names the network file system under the default data directory, which then carries the
 	// host's name so that two machines with one home don't share a journal. Empty: a local one.
 	Network string
 }
+
+// socketName is the daemon's socket in the run directory.
+const socketName = "pasard.sock"
 
 // Jobs is the directory with one directory per job.
 func (p Paths) Jobs() string { return filepath.Join(p.Data, "jobs") }
@@ -34,6 +40,8 @@ type system struct {
 	hostname func() (string, error)
 	username func() string
 	lingers  func(username string) bool // user's runtime directory outlives the last logout
+	passwd   func() string              // the user's home in the passwd file
+	runtime  func() string              // the user's runtime directory where logind puts it; empty: there is none
 }
 
 func thisSystem() system {
@@ -51,7 +59,29 @@ func thisSystem() system {
 			_, err := os.Stat(filepath.Join("/var/lib/systemd/linger", filepath.Base(name)))
 			return name != "" && err == nil
 		},
+		passwd: func() string {
+			u, err := user.Current()
+			if err != nil {
+				return ""
+			}
+			return u.HomeDir
+		},
+		runtime: logindRuntime,
 	}
+}
+
+// logindRuntime is the directory that logind makes for a user (pam_systemd(8)), if it is there and theirs
+// alone.
+func logindRuntime() string {
+	dir := fmt.Sprintf("/run/user/%d", os.Geteuid())
+	fi, err := os.Lstat(dir)
+	if err != nil || !fi.IsDir() || fi.Mode().Perm() != 0o700 {
+		return ""
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		return ""
+	}
+	return dir
 }
 
 // base holds the XDG base directories.
@@ -100,21 +130,29 @@ func (c *Config) findPaths(file string, b base, env func(string) string, sys sys
 	if c.dataDir != "" {
 		p.Data, p.Network, usualHere = c.dataDir, sys.network(c.dataDir), false
 	}
+	lingers := sys.lingers(sys.username())
+	if lingers && b.runtime == "" && b.home == sys.passwd() {
+		b.runtime = sys.runtime() // cron, su and some services don't set it: they are to find the same daemon
+	}
 	p.Run = filepath.Join(p.Data, "run")
-	if b.runtime != "" && sys.lingers(sys.username()) {
-		p.Run = filepath.Join(b.runtime, "pasar")
+	if b.runtime != "" {
+		other := filepath.Join(b.runtime, "pasar")
 		if !usualHere { // two daemons with different data never meet in one runtime directory
 			h := fnv.New32a()
 			h.Write([]byte(p.Data))
-			p.Run = fmt.Sprintf("%s-%08x", p.Run, h.Sum32())
+			other = fmt.Sprintf("%s-%08x", other, h.Sum32())
 		}
+		if lingers {
+			p.Run, other = other, p.Run
+		}
+		p.OtherSocket = filepath.Join(other, socketName)
 	}
-	p.Socket = filepath.Join(p.Run, "pasard.sock")
+	p.Socket = filepath.Join(p.Run, socketName)
 	if s := env("PASAR_SOCKET"); s != "" {
 		if !filepath.IsAbs(s) {
 			return fmt.Errorf("PASAR_SOCKET is %q: want an absolute path", pasar.Clean(s))
 		}
-		p.Socket = filepath.Clean(s)
+		p.Socket, p.OtherSocket = filepath.Clean(s), ""
 		c.sources["socket"] = "environment PASAR_SOCKET"
 	}
 	c.Paths = p

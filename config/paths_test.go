@@ -13,6 +13,8 @@ func plainSystem() system {
 		hostname: func() (string, error) { return "node7", nil },
 		username: func() string { return "ada" },
 		lingers:  func(string) bool { return false },
+		passwd:   func() string { return "/h" },
+		runtime:  func() string { return "" },
 	}
 }
 
@@ -35,7 +37,7 @@ func TestPathsFollowTheXDGDirectories(t *testing.T) {
 	got = loadPaths(t, environ{"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d/", "XDG_STATE_HOME": "/s",
 		"XDG_RUNTIME_DIR": "/r"}, plainSystem())
 	want = Paths{Config: "/c/pasar/config.toml", Data: "/d/pasar", Run: "/d/pasar/run",
-		Socket: "/d/pasar/run/pasard.sock", Log: "/s/pasar/pasard.log"}
+		Socket: "/d/pasar/run/pasard.sock", OtherSocket: "/r/pasar-5c5e52f6/pasard.sock", Log: "/s/pasar/pasard.log"}
 	if got != want {
 		t.Errorf("all of XDG:\n got %+v\nwant %+v", got, want)
 	}
@@ -53,6 +55,37 @@ func TestTheRuntimeDirectoryIsUsedOnlyWhereItLasts(t *testing.T) {
 	}
 	if got := loadPaths(t, environ{"HOME": "/h"}, sys); got.Run != "/h/.local/share/pasar/run" {
 		t.Errorf("without XDG_RUNTIME_DIR: %+v", got)
+	}
+}
+
+func TestADaemonIsFoundFromCronAndSu(t *testing.T) {
+	sys := plainSystem()
+	sys.runtime = func() string { return "/run/user/7" }
+	if got := loadPaths(t, environ{"HOME": "/h"}, sys); got.Run != "/h/.local/share/pasar/run" {
+		t.Errorf("without linger: %+v", got)
+	}
+	sys.lingers = func(string) bool { return true }
+	login := loadPaths(t, environ{"HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/7"}, sys)
+	if cron := loadPaths(t, environ{"HOME": "/h"}, sys); cron != login || cron.Run != "/run/user/7/pasar" {
+		t.Errorf("without XDG_RUNTIME_DIR: %+v\nwith it: %+v", cron, login)
+	}
+	if got := loadPaths(t, environ{"HOME": "/elsewhere"}, sys); got.Run != "/elsewhere/.local/share/pasar/run" {
+		t.Errorf("in a home that isn't the user's: %+v", got)
+	}
+}
+
+func TestADaemonFromBeforeLingerIsFound(t *testing.T) {
+	sys := plainSystem()
+	env := environ{"HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/7"}
+	before := loadPaths(t, env, sys)
+	sys.lingers = func(string) bool { return true }
+	after := loadPaths(t, env, sys)
+	if before.OtherSocket != after.Socket || after.OtherSocket != before.Socket || before.Socket == after.Socket {
+		t.Errorf("before %+v\nafter %+v", before, after)
+	}
+	env["PASAR_SOCKET"] = "/s"
+	if p := loadPaths(t, env, sys); p.OtherSocket != "" {
+		t.Errorf("with PASAR_SOCKET there is no other: %+v", p)
 	}
 }
 
