@@ -1,5 +1,5 @@
 // Package vt understands what a program writes to a terminal: it turns the raw bytes into lines of
-// text as a person would have seen them.
+// text as a person would have seen them (Text), or into the screen as it is (Screen).
 package vt
 
 import "unicode/utf8"
@@ -8,6 +8,7 @@ import "unicode/utf8"
 const (
 	maxString = 64 << 10 // bytes of an OSC, DCS, APC, PM or SOS string
 	maxCSI    = 4 << 10  // bytes of a control sequence
+	maxText   = 4 << 10  // bytes of an OSC or DCS string that a device is told; of longer ones it is told nothing
 	maxParams = 32
 	maxParam  = 9999 // counts beyond it mean the same
 )
@@ -19,6 +20,13 @@ type handler interface {
 	control(c byte)    // a C0 control
 	escape(final byte) // ESC final, without intermediate bytes
 	sequence(s *sequence)
+}
+
+// A device is a handler that wants to know what concerns a terminal itself, not the text on it.
+type device interface {
+	handler
+	designate(inter, final byte)              // ESC inter final
+	str(kind byte, text []byte, ender string) // ESC kind text ender; kind is ] or P, and text is at most maxText long
 }
 
 // A sequence is a control sequence: CSI private params intermediate final.
@@ -60,6 +68,11 @@ type parser struct {
 	size    int // bytes of the string or sequence under way
 	seq     sequence
 	partial []byte // of a UTF-8 character
+
+	dev   device // h, if it is one
+	inter byte   // of an escape
+	kind  byte   // of a string; 0: nobody wants it
+	text  []byte // of the string
 }
 
 func (p *parser) write(b []byte) {
@@ -73,6 +86,15 @@ func (p *parser) write(b []byte) {
 				p.h.ascii(b[i:n])
 				i = n
 				continue
+			}
+			if b[i] >= 0x80 {
+				if r, size := utf8.DecodeRune(b[i:]); size > 1 { // not broken, nor cut
+					if r >= 0xa0 { // C1 controls are dropped
+						p.h.print(r)
+					}
+					i += size
+					continue
+				}
 			}
 		}
 		p.byte(b[i])
@@ -170,16 +192,21 @@ func (p *parser) escape(c byte) {
 	}
 	switch {
 	case c < 0x30:
-		p.state = escapedMore
+		p.state, p.inter = escapedMore, c
 	case p.state == escapedMore:
 		p.state = ground
+		if p.dev != nil {
+			p.dev.designate(p.inter, c)
+		}
 	case c == '[':
 		p.state, p.size = csi, 0
 		p.seq = sequence{params: p.seq.params[:0]}
 	case c == ']':
 		p.state, p.size = stringOSC, 0
+		p.begin(c)
 	case c == 'P', c == 'X', c == '^', c == '_':
 		p.state, p.size = stringOther, 0
+		p.begin(c)
 	default:
 		p.state = ground
 		p.h.escape(c)
@@ -225,15 +252,42 @@ func (p *parser) csi(c byte) {
 	}
 }
 
+// begin starts a string.
+func (p *parser) begin(kind byte) {
+	p.kind, p.text = 0, p.text[:0]
+	if p.dev != nil && (kind == ']' || kind == 'P') {
+		p.kind = kind
+	}
+}
+
+// end tells of a string that has come to its end.
+func (p *parser) end(ender string) {
+	if p.kind != 0 {
+		p.dev.str(p.kind, p.text, ender)
+	}
+	p.kind = 0
+}
+
 func (p *parser) string(c byte) {
 	switch {
-	case c == 0x18, c == 0x1a, c == 0x07 && p.state == stringOSC:
+	case c == 0x18, c == 0x1a:
+		p.state, p.kind = ground, 0
+	case c == 0x07 && p.state == stringOSC:
 		p.state = ground
+		p.end("\a")
 	case c == 0x1b: // ST is ESC \, and any other escape ends a string too
 		p.state = escaped
+		p.end("\x1b\\")
 	default:
 		if p.size++; p.size >= maxString {
-			p.state = ground
+			p.state, p.kind = ground, 0
+		}
+		if p.kind != 0 {
+			if len(p.text) == maxText {
+				p.kind = 0
+				return
+			}
+			p.text = append(p.text, c)
 		}
 	}
 }
