@@ -15,7 +15,8 @@ import (
 //   - "watch" and "type", with Paint: a terminal. After WELCOME comes the screen as it is, in SNAP frames
 //     of which all but the last have More; then OUT from the SNAP's offset on. A terminal that falls behind
 //     gets SNAP again, with the present screen, instead of what it missed. SIZE comes before the first
-//     byte that the job wrote for that size. EXIT comes once every byte has been sent.
+//     byte that the job wrote for that size. EXIT comes once every byte has been sent. A job without a
+//     terminal has no screen: then this is a follower, from Offset or from so many lines of History.
 //   - "screen": the screen as text, in SCREEN frames of which all but the last have More; then the end.
 //   - "control": the daemon. After WELCOME come STATUS frames at once and whenever something
 //     changes: running, exited, ended; and EVENT frames. It sends STOP, and DONE once it has
@@ -220,4 +221,5 @@ type ExitFrame struct {
 type RefusedFrame struct {
 	Code    Code
 	Message string
+	Hint    string // what to do about it; may be empty
 }

@@ -2,9 +2,11 @@ package ipc
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +44,28 @@ func (c *AttachConn) Send(typ int, body any) error {
 		return fmt.Errorf("send frame: %w", err)
 	}
 	return nil
+}
+
+// outHead is how many bytes of an OUT frame come before its data.
+const outHead = 4 + 1 + 1 + 1 + 9 + 5
+
+// AppendOut appends an OUT frame with output that read puts in place: at most n bytes, of which it returns
+// how many there are. It is AppendFrame without another copy; when read returns 0, nothing is appended.
+func AppendOut(dst []byte, offset int64, n int, read func(p []byte) int) []byte {
+	n = min(n, MaxAttachFrame-outHead)
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0, 0x92, AttachOut, 0x92, 0xcf)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(offset))
+	dst = append(dst, 0xc6, 0, 0, 0, 0) // a byte string of 32 bits of length
+	data := len(dst)
+	dst = slices.Grow(dst, n)[:data+n]
+	n = read(dst[data:])
+	if n == 0 {
+		return dst[:start]
+	}
+	binary.BigEndian.PutUint32(dst[start:], uint32(data-start-4+n))
+	binary.BigEndian.PutUint32(dst[data-4:], uint32(n))
+	return dst[:data+n]
 }
 
 // Recv reads one frame and returns its type and its body, still encoded, for DecodeBody.
@@ -133,7 +157,7 @@ func greetAttach(c *AttachConn, hello Hello) (Welcome, error) {
 		if err := DecodeBody(body, &r); err != nil {
 			return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
 		}
-		return Welcome{}, &Error{Code: r.Code, Message: r.Message}
+		return Welcome{}, &Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
 	return Welcome{}, fmt.Errorf("greet supervisor: %w: frame type %d", ErrMalformed, typ)
 }

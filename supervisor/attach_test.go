@@ -168,7 +168,7 @@ func TestTheTerminalHasTheHoldersSize(t *testing.T) {
 	if got := other.until("size 12 34\r\n"); !strings.HasSuffix(got, "size 12 34\r\n") {
 		t.Errorf("%q", got)
 	}
-	if n := len(other.sizes); n == 0 || other.sizes[n-1] != (ipc.Size{Cols: 34, Rows: 12}) {
+	if n := len(other.sizes); n == 0 || other.sizes[n-1].Cols != 34 || other.sizes[n-1].Rows != 12 {
 		t.Errorf("it was told of %v", other.sizes)
 	}
 	_ = other.conn.Close()

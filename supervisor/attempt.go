@@ -29,6 +29,7 @@ type attempt struct {
 	output  *output
 	events  *events
 	keys    *keyboard
+	display *display // nil for a job without a terminal
 
 	kit   *kit
 	stops chan pasar.Stop
@@ -52,6 +53,10 @@ func newAttempt(log *slog.Logger, k *kit, dir, sock string, spec pasar.AttemptSp
 		kit: k, stops: make(chan pasar.Stop), over: make(chan struct{}), term: make(chan struct{}, 1)}
 	a.history.bell = &a.changed
 	a.keys = newKeyboard(a)
+	if !spec.NoPTY {
+		a.display = newDisplay(log, a.output, a.keys.size.Cols, a.keys.size.Rows, a.keys.in.answer)
+		a.output.display = a.display
+	}
 	a.events, err = watchEvents(log, k.notify, filepath.Join(dir, pasar.EventsFile), &a.changed)
 	if err != nil {
 		a.output.close()
@@ -159,6 +164,7 @@ func (a *attempt) finish(reap *reaper) {
 		a.log.Error("finish log", "error", err)
 	}
 	r.Tail = a.output.tail()
+	r.Screen = a.display.last()
 	r.EndedAt = time.Now()
 
 	st := a.status(ipc.AttemptEnded)
@@ -180,6 +186,10 @@ func wireRecord(r *pasar.ExitRecord) []byte {
 		b, err := json.Marshal(&short)
 		if err == nil && len(b) <= room {
 			return b
+		}
+		if len(short.Screen) > 0 {
+			short.Screen = nil
+			continue
 		}
 		if len(short.Tail) == 0 {
 			return b // only a huge event could be at fault, and those are bounded

@@ -4,37 +4,36 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pasar/ipc"
 )
 
-// Bounds of typing.
-const (
-	inputMax  = 64 << 10 // bytes waiting for the job to read them; a typist beyond it waits
-	sizeQuiet = 50 * time.Millisecond
-)
+// sizeQuiet is for how long no other size may come before a new one is the terminal's: a window that is
+// being dragged changes many times a second.
+const sizeQuiet = 50 * time.Millisecond
 
 // The keyboard has one holder, whose typing and size count. When the holder leaves, the most recent
-// other typist gets it.
+// other typist gets it. Nothing that is typed moves it: terminals send reports of their own accord.
 type keyboard struct {
-	a *attempt
+	a  *attempt
+	in *input
 
 	mu      sync.Mutex // guards what follows
 	typists []*peer    // by arrival
 	holder  *peer
 	size    ipc.Size
 	resize  *time.Timer // while a new size waits for quiet
-	input   []byte
 	shut    bool
 
-	room bell          // rung when input shrank, or the holder changed
-	some chan struct{} // there is input
-	quit chan struct{}
-	term *terminal     // nil before start
-	gone chan struct{} // the writing goroutine has ended; nil before start
+	moved bell // rung when the holder changed
+	quit  chan struct{}
+	term  *terminal     // nil before start
+	gone  chan struct{} // the writing goroutine has ended; nil before start
 }
 
 func newKeyboard(a *attempt) *keyboard {
-	k := &keyboard{a: a, some: make(chan struct{}, 1), quit: make(chan struct{})}
+	k := &keyboard{a: a, in: newInput(), quit: make(chan struct{})}
 	k.size.Cols, k.size.Rows = usualCols, usualRows
 	if a.spec.Cols > 0 && a.spec.Rows > 0 {
 		k.size.Cols, k.size.Rows = clampSize(a.spec.Cols, a.spec.Rows)
@@ -47,32 +46,17 @@ func (k *keyboard) start(t *terminal) {
 	gone := make(chan struct{})
 	k.mu.Lock()
 	k.gone, k.term = gone, t
+	if k.holder != nil { // who came before the terminal
+		k.set(k.holder.size)
+	}
 	k.mu.Unlock()
 	go func() {
 		defer close(gone)
-		for {
-			select {
-			case <-k.some:
-			case <-k.quit:
-				return
+		if err := k.in.write(t.master, k.quit); err != nil {
+			if !isEnd(err) {
+				k.a.log.Error("write pty", "error", err)
 			}
-			for {
-				k.mu.Lock()
-				p := k.input
-				k.input = nil
-				k.mu.Unlock()
-				if len(p) == 0 {
-					break
-				}
-				k.room.ring()
-				if _, err := t.master.Write(p); err != nil {
-					if !isEnd(err) {
-						k.a.log.Error("write pty", "error", err)
-					}
-					k.shutdown()
-					return
-				}
-			}
+			k.shutdown()
 		}
 	}()
 }
@@ -95,9 +79,9 @@ func (k *keyboard) close() {
 
 func (k *keyboard) shutdown() {
 	k.mu.Lock()
-	k.shut, k.input = true, nil
+	k.shut = true
 	k.mu.Unlock()
-	k.room.ring()
+	k.in.close()
 }
 
 // join adds a typist. The first one holds the keyboard, or one that takes it.
@@ -115,7 +99,9 @@ func (k *keyboard) join(p *peer, take bool, size ipc.Size) {
 func (k *keyboard) take(p *peer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.give(p)
+	if k.holder != p {
+		k.give(p)
+	}
 }
 
 // leave removes a typist.
@@ -138,61 +124,104 @@ func (k *keyboard) release(p *peer) {
 	k.pass(p)
 }
 
+// regain gives the keyboard to a typist that lost it by taking nothing for long, unless someone else has
+// it now.
+func (k *keyboard) regain(p *peer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, t := range k.typists {
+		if t == p && k.holder == nil {
+			k.give(p)
+		}
+	}
+}
+
 // pass gives the keyboard of p, if it holds it, to the most recent other typist; mu is held.
 func (k *keyboard) pass(p *peer) {
-	if k.holder != p {
+	if k.holder != p || p == nil {
 		return
 	}
-	k.holder = nil
 	for i := len(k.typists) - 1; i >= 0; i-- {
 		if k.typists[i] != p {
 			k.give(k.typists[i])
 			return
 		}
 	}
-	k.room.ring()
+	k.holder = nil
+	k.in.handOver()
+	k.moved.ring()
 	k.a.changed.ring()
 }
 
-// give makes p the holder and its size the terminal's; mu is held.
+// give makes p the holder and its size, at once, the terminal's; mu is held.
 func (k *keyboard) give(p *peer) {
 	k.holder = p
-	k.want(p.size)
-	k.room.ring()
+	k.in.handOver()
+	k.set(p.size)
+	k.moved.ring()
 	k.a.changed.ring()
 }
 
-// sized notes a typist's size, which counts if it holds the keyboard.
+// sized notes a typist's size, which counts if it holds the keyboard, once no other has come for a while.
 func (k *keyboard) sized(p *peer, s ipc.Size) {
+	if s.Cols <= 0 || s.Rows <= 0 {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p.size = s
-	if k.holder == p {
-		k.want(s)
-	}
-}
-
-// want changes the terminal's size once no other change has come for a while; mu is held.
-func (k *keyboard) want(s ipc.Size) {
-	if s.Cols <= 0 || s.Rows <= 0 || k.shut {
+	if k.holder != p || k.shut {
 		return
 	}
-	s.Cols, s.Rows = clampSize(s.Cols, s.Rows)
 	if k.resize != nil {
 		k.resize.Stop()
 	}
 	k.resize = time.AfterFunc(sizeQuiet, func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if k.shut || s == k.size || k.term == nil {
-			return
+		if k.holder == p && p.size == s {
+			k.set(s)
 		}
-		k.size = s
-		if err := k.term.resize(s.Cols, s.Rows); err != nil {
-			k.a.log.Warn("resize", "error", err)
-		}
-		k.a.changed.ring()
 	})
+}
+
+// set changes the terminal's size, unless the new one is no size; mu is held.
+func (k *keyboard) set(s ipc.Size) {
+	if s.Cols <= 0 || s.Rows <= 0 || k.shut || k.term == nil {
+		return
+	}
+	s.Cols, s.Rows = clampSize(s.Cols, s.Rows)
+	if s.Cols == k.size.Cols && s.Rows == k.size.Rows {
+		return
+	}
+	k.size.Cols, k.size.Rows = s.Cols, s.Rows
+	k.a.display.resize(s.Cols, s.Rows)
+	if err := k.term.resize(s.Cols, s.Rows); err != nil {
+		k.a.log.Warn("resize", "error", err)
+	}
+	k.a.changed.ring()
+}
+
+// signal sends a signal to the terminal's foreground process group, if p holds the keyboard and the signal
+// is one that keys can send.
+func (k *keyboard) signal(p *peer, name string) {
+	var sig unix.Signal
+	switch name {
+	case ipc.SignalInterrupt:
+		sig = unix.SIGINT
+	case ipc.SignalQuit:
+		sig = unix.SIGQUIT
+	default:
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.holder != p || k.shut || k.term == nil {
+		return
+	}
+	if err := k.term.signal(sig); err != nil {
+		k.a.log.Warn("signal the foreground group", "signal", name, "error", err)
+	}
 }
 
 // editsLines reports whether the kernel collects what is typed into lines, for the job to read.
@@ -212,23 +241,21 @@ func (k *keyboard) state() (holder *peer, size ipc.Size) {
 // typed passes on a typist's input, and waits while the job doesn't read what is there already. It
 // ends early when p no longer holds the keyboard, or gone is closed.
 func (k *keyboard) typed(p *peer, data []byte, gone <-chan struct{}) {
-	for len(data) > 0 {
-		room := k.room.wait()
+	for {
+		room, moved := k.in.room.wait(), k.moved.wait()
 		k.mu.Lock()
-		if k.shut || k.holder != p {
+		if k.holder != p || k.shut {
 			k.mu.Unlock()
 			return
 		}
-		n := min(len(data), inputMax-len(k.input))
-		k.input = append(k.input, data[:n]...)
-		data = data[n:]
+		data = data[k.in.typed(data):]
 		k.mu.Unlock()
-		if n > 0 {
-			nudge(k.some)
-			continue
+		if len(data) == 0 {
+			return
 		}
 		select {
 		case <-room:
+		case <-moved:
 		case <-gone:
 			return
 		}

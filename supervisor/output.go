@@ -23,7 +23,8 @@ const (
 // goroutine reads the PTY into the ring, one writes the ring to the log; readers are offsets and are
 // never waited for.
 type output struct {
-	log *slog.Logger
+	log     *slog.Logger
+	display *display // told of all output; nil: there is no terminal
 
 	mu     sync.Mutex // guards what follows; never held over a read or write
 	ring   ring
@@ -88,8 +89,10 @@ func (o *output) pump(m *master) {
 func (o *output) add(p []byte) {
 	o.mu.Lock()
 	o.ring.append(p)
+	end := o.ring.end
 	o.mu.Unlock()
 	nudge(o.kick)
+	o.display.pass(p, end)
 	o.grown.ring()
 }
 

@@ -49,10 +49,13 @@ func (p *peer) hangUp() {
 	})
 }
 
+// greeted reports whether the peer has said what it is.
+func (p *peer) greeted() bool { return p.mode.Load() != nil }
+
 // reading reports whether the peer is a client that reads output.
 func (p *peer) reading() bool {
 	m, _ := p.mode.Load().(ipc.AttachMode)
-	return m == ipc.ModeWatch || m == ipc.ModeType
+	return m == ipc.ModeWatch || m == ipc.ModeType || m == ipc.ModeScreen
 }
 
 // serve greets a peer and does what its mode says.
@@ -67,6 +70,8 @@ func (p *peer) serve() {
 		case ipc.ModeControl:
 			_, n := a.history.last()
 			p.control(a, n)
+		case ipc.ModeScreen:
+			p.screen(a, h)
 		default:
 			p.attach(a, h)
 		}
@@ -114,7 +119,11 @@ func (p *peer) greet() (*attempt, ipc.Hello, error) {
 		end, _ := a.output.extent()
 		err = p.send(ipc.AttachWelcome, &ipc.Welcome{Version: min(h.Max, ipc.MaxAttachVersion), Key: a.spec.Key.String(),
 			State: st.State, Offset: end})
-	case ipc.ModeWatch, ipc.ModeType:
+	case ipc.ModeWatch:
+	case ipc.ModeType, ipc.ModeScreen:
+		if a.spec.NoPTY {
+			err = p.refuseTerminal(a, h.Mode)
+		}
 	default:
 		err = p.refuse(ipc.CodeUnsupported, fmt.Sprintf("unknown mode %q", pasar.Clean(string(h.Mode))))
 	}
@@ -130,14 +139,53 @@ func (p *peer) refuse(code ipc.Code, message string) error {
 	return &ipc.Error{Code: code, Message: message}
 }
 
-// send writes one frame. A peer that takes nothing is waited for, for minutes: being slow is no
-// reason to lose the connection, only the keyboard.
+// refuseTerminal says no to who wants the terminal of a job that has none.
+func (p *peer) refuseTerminal(a *attempt, mode ipc.AttachMode) error {
+	no := ipc.RefusedFrame{Code: ipc.CodeWrongState, Message: "the job runs without a terminal (--no-pty): it has no screen",
+		Hint: fmt.Sprintf("`pasar logs -f %d` shows what it prints", a.spec.Key.Job)}
+	if mode == ipc.ModeType {
+		no.Message = "the job runs without a terminal (--no-pty): there is nothing to type into"
+	}
+	if err := p.send(ipc.AttachRefused, &no); err != nil {
+		return err
+	}
+	return &ipc.Error{Code: no.Code, Message: no.Message}
+}
+
+// send writes one frame.
 func (p *peer) send(typ int, body any) error {
 	b, err := ipc.AppendFrame(p.buf[:0], ipc.MaxAttachFrame, typ, body)
 	p.buf = b[:0]
 	if err != nil {
 		return err
 	}
+	return p.write(b)
+}
+
+// sendOut writes an OUT frame with what read puts in place, and returns how much that was.
+func (p *peer) sendOut(offset int64, most int, read func([]byte) int) (n int, err error) {
+	b := ipc.AppendOut(p.buf[:0], offset, most, func(q []byte) int {
+		n = read(q)
+		return n
+	})
+	p.buf = b[:0]
+	if n == 0 {
+		return 0, nil
+	}
+	return n, p.write(b)
+}
+
+// trim lets go of a large buffer, for a peer that waits.
+func (p *peer) trim() {
+	if cap(p.buf) > 1<<10 {
+		p.buf = nil
+	}
+}
+
+// write writes all of b. A peer that takes nothing is waited for, for minutes: being slow is no reason to
+// lose the connection, only the keyboard. No deadline is left behind, for it would wake us up.
+func (p *peer) write(b []byte) error {
+	lost := false
 	for waited := time.Duration(0); len(b) > 0; {
 		if err := p.conn.SetWriteDeadline(time.Now().Add(slowAfter)); err != nil {
 			return err
@@ -154,10 +202,15 @@ func (p *peer) send(typ int, body any) error {
 			return err
 		}
 		if a := p.srv.held(); a != nil {
+			holder, _ := a.keys.state()
+			lost = lost || holder == p
 			a.keys.release(p)
 		}
 	}
-	return nil
+	if lost {
+		p.srv.held().keys.regain(p)
+	}
+	return p.conn.SetWriteDeadline(time.Time{})
 }
 
 // control serves a daemon: states from number n on, and events; stops come back.

@@ -109,6 +109,11 @@ func (t *terminal) editsLines() bool {
 	return err == nil && modes.Lflag&unix.ICANON != 0
 }
 
+// signal sends the foreground process group a signal, as a key can: SIGINT, SIGQUIT or SIGTSTP.
+func (t *terminal) signal(sig unix.Signal) error {
+	return unix.IoctlSetInt(t.master.fd, unix.TIOCSIG, int(sig))
+}
+
 func clampSize(cols, rows int) (int, int) {
 	return min(max(cols, minCols), maxCols), min(max(rows, minRows), maxRows)
 }

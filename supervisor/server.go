@@ -105,6 +105,8 @@ func (s *server) accept(l *net.UnixListener) {
 		p := newPeer(s, c, ipc.NewAttachConn(c))
 		p.who = peerName(c)
 		if !s.join(p) {
+			s.log.Warn("connection refused", "peers", maxPeers)
+			_ = p.refuse(ipc.CodeOverLimit, fmt.Sprintf("%d clients are attached already, which is the limit", maxPeers))
 			_ = c.Close()
 			continue
 		}
@@ -112,15 +114,35 @@ func (s *server) accept(l *net.UnixListener) {
 	}
 }
 
-// join counts a peer in, unless there are too many.
+// join counts a peer in, unless there are too many. One that hasn't said what it is gives way.
 func (s *server) join(p *peer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.peers) >= maxPeers {
+	if s.closed {
 		return false
+	}
+	if len(s.peers) >= maxPeers {
+		var mute *peer
+		for q := range s.peers {
+			if !q.greeted() {
+				mute = q
+			}
+		}
+		if mute == nil {
+			return false
+		}
+		delete(s.peers, mute)
+		_ = mute.conn.Close()
 	}
 	s.peers[p] = struct{}{}
 	return true
+}
+
+// count is how many peers there are.
+func (s *server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers)
 }
 
 func (s *server) leave(p *peer) {

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 
@@ -10,101 +9,183 @@ import (
 	"pasar/ipc"
 )
 
-// outSize is how much output goes in one frame.
-const outSize = 16 << 10
+// Sizes of what a reader of output is sent, in bytes.
+const (
+	outSize   = 16 << 10  // of one frame of output
+	outCrowd  = 4 << 10   // the same while there are more than crowd peers
+	lagMost   = 256 << 10 // how far behind a terminal may be before it gets the present screen instead
+	snapPiece = 32 << 10  // of one frame of a painting
+)
 
-// sendEvent tells a daemon of an event.
-func (p *peer) sendEvent(ev numbered) error {
-	b, err := json.Marshal(ev.event)
-	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
-	}
-	err = p.send(ipc.AttachEvent, &ipc.EventFrame{Number: ev.number, Event: b})
-	if err != nil && len(b) > ipc.MaxAttachFrame-64 {
-		return nil // can't be told, and isn't worth a connection
-	}
-	return err
+const crowd = 64 // peers
+
+// A viewer is the sending side of a terminal or follower: where it is in the output, and what it has been told.
+type viewer struct {
+	p    *peer
+	a    *attempt
+	mode ipc.AttachMode
+
+	paint bool  // a terminal, which shows the screen
+	fresh bool  // it needs the screen before it can go on
+	lines int   // of history above the first screen
+	rows  int   // of its own terminal
+	off   int64 // output up to here has been sent
+
+	size   ipc.Size // the last that it was told
+	sizes  int      // number of the next change of size
+	holder *peer
 }
 
-// attach serves a terminal or a follower: output from where it asked, and EXIT after the last byte.
+// attach serves a terminal or a follower: the screen or the output from where it asked, and EXIT after the
+// last byte.
 func (p *peer) attach(a *attempt, h ipc.Hello) {
-	off := a.output.from(h.Offset)
-	size := ipc.Size{Cols: h.Cols, Rows: h.Rows}
+	v := &viewer{p: p, a: a, mode: h.Mode, lines: min(max(h.History, 0), ipc.MaxHistory), rows: min(h.Rows, maxRows)}
+	switch {
+	case h.Paint && a.display != nil:
+		v.paint, v.fresh = true, true
+		v.off, _ = a.output.extent()
+		a.display.hold()
+		defer a.display.release()
+	case h.Paint && v.lines > 0:
+		end, _ := a.output.extent()
+		v.off = a.output.linesBack(end, v.lines, historyReach)
+	default:
+		v.off = a.output.from(h.Offset)
+	}
 	if h.Mode == ipc.ModeType {
-		a.keys.join(p, h.Take, size)
+		a.keys.join(p, h.Take, ipc.Size{Cols: h.Cols, Rows: h.Rows})
 		defer a.keys.leave(p)
 	}
-	holder, now := a.keys.state()
+	if a.display != nil {
+		v.sizes = a.display.sizes.count()
+	}
+	v.holder, v.size = a.keys.state()
 	st, _ := a.history.last()
 	if err := p.send(ipc.AttachWelcome, &ipc.Welcome{Version: min(h.Max, ipc.MaxAttachVersion), Key: a.spec.Key.String(),
-		State: st.State, Offset: off, Cols: now.Cols, Rows: now.Rows, Holder: holder == p}); err != nil {
+		State: st.State, Offset: v.off, Cols: v.size.Cols, Rows: v.size.Rows, Holder: v.holder == p, NoPTY: a.spec.NoPTY,
+		Who: v.holder.name()}); err != nil {
 		return
 	}
+	if a.output.degraded() {
+		p.note(a, "log: degraded; it can't be written just now, and the job goes on without it")
+	}
 	go p.guard(func() { p.readClient(a, h.Mode) })
+	v.serve()
+}
 
-	buf := make([]byte, outSize)
+// serve sends until the end of the output or of the connection.
+func (v *viewer) serve() {
+	a := v.a
 	for {
 		grown, changed := a.output.grown.wait(), a.changed.wait()
-		if h2, s2 := a.keys.state(); h2 != holder || s2 != now {
-			if err := p.tellKeyboard(h.Mode, holder, h2, now, s2); err != nil {
-				return
-			}
-			holder, now = h2, s2
+		if err := v.tell(); err != nil {
+			return
 		}
-		for _, text := range p.takeNotes() {
-			if err := p.send(ipc.AttachNote, &ipc.Note{Text: text}); err != nil {
-				return
-			}
-		}
-		n, to := a.output.read(buf, off)
-		var err error
-		switch {
-		case n > 0:
-			err = p.send(ipc.AttachOut, &ipc.Out{Offset: off, Data: buf[:n]})
-		case to > off:
-			err = p.send(ipc.AttachSkip, &ipc.Skip{From: off, To: to})
-		default:
-			if p.exit(a, off) {
-				return
-			}
-			select {
-			case <-grown:
-			case <-changed:
-			case <-p.gone:
-				return
-			}
-		}
+		more, err := v.output()
 		if err != nil {
 			return
 		}
-		off = to
+		if more {
+			continue
+		}
+		if v.exit() {
+			return
+		}
+		v.p.trim()
+		select {
+		case <-grown:
+		case <-changed:
+		case <-v.p.gone:
+			return
+		}
 	}
 }
 
-// exit sends EXIT if the attempt has ended and the peer has everything.
-func (p *peer) exit(a *attempt, off int64) bool {
-	st, _ := a.history.last()
-	if st.State != ipc.AttemptEnded {
-		return false
+// tell says what changed but for output.
+func (v *viewer) tell() error {
+	if holder, _ := v.a.keys.state(); holder != v.holder {
+		v.holder = holder
+		if v.mode == ipc.ModeType {
+			if err := v.p.send(ipc.AttachHolder, &ipc.HolderNote{You: holder == v.p, Who: holder.name()}); err != nil {
+				return err
+			}
+		}
 	}
-	if end, _ := a.output.extent(); off < end {
-		return false
-	}
-	_ = p.send(ipc.AttachExit, &ipc.ExitFrame{Exit: *st.Exit, Offset: off, Error: a.record.LaunchError})
-	return true
-}
-
-// tellKeyboard says what changed: the size to everyone, the holder to those who type.
-func (p *peer) tellKeyboard(mode ipc.AttachMode, was, is *peer, before, now ipc.Size) error {
-	if before != now {
-		if err := p.send(ipc.AttachSize, &now); err != nil {
+	for _, text := range v.p.takeNotes() {
+		if err := v.p.send(ipc.AttachNote, &ipc.Note{Text: text}); err != nil {
 			return err
 		}
 	}
-	if mode != ipc.ModeType || was == is {
-		return nil
+	return nil
+}
+
+// output sends what comes next of the output, or what stands for it, and reports whether there was anything.
+func (v *viewer) output() (more bool, err error) {
+	if v.paint && (v.fresh || v.a.output.lag(v.off) > lagMost) {
+		v.fresh = false
+		return true, v.snap()
 	}
-	return p.send(ipc.AttachHolder, &ipc.HolderNote{You: is == p, Who: is.name()})
+	limit := v.frame()
+	if d := v.a.display; d != nil {
+		if size, n, ok := d.sizes.get(v.sizes); ok {
+			if size.Offset <= v.off {
+				v.sizes, v.size = n+1, size
+				return true, v.p.send(ipc.AttachSize, &size)
+			}
+			limit = int(min(int64(limit), size.Offset-v.off))
+		}
+	}
+	to := v.off
+	n, err := v.p.sendOut(v.off, limit, func(p []byte) (n int) {
+		n, to = v.a.output.read(p, v.off)
+		return n
+	})
+	if n == 0 && err == nil && to > v.off {
+		err = v.p.send(ipc.AttachSkip, &ipc.Skip{From: v.off, To: to})
+	}
+	more = to > v.off
+	v.off = to
+	return more, err
+}
+
+// frame is how much output one frame may have.
+func (v *viewer) frame() int {
+	if v.p.srv.count() > crowd {
+		return outCrowd
+	}
+	return outSize
+}
+
+// exit sends EXIT if the attempt has ended and the peer has everything.
+func (v *viewer) exit() bool {
+	st, _ := v.a.history.last()
+	if st.State != ipc.AttemptEnded || v.a.output.lag(v.off) > 0 {
+		return false
+	}
+	_ = v.p.send(ipc.AttachExit, &ipc.ExitFrame{Exit: *st.Exit, Offset: v.off, Error: v.a.record.LaunchError})
+	return true
+}
+
+// lag is how many bytes the output is ahead of an offset.
+func (o *output) lag(off int64) int64 {
+	end, _ := o.extent()
+	return end - off
+}
+
+// degraded reports whether the log can't be written just now.
+func (o *output) degraded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bad
+}
+
+// from is the offset that HELLO asked for: n from there on, -1 only what is new, -n-1 the last n bytes.
+func (o *output) from(asked int64) int64 {
+	end, _ := o.extent()
+	if asked < 0 {
+		return max(0, end+asked+1)
+	}
+	return min(asked, end)
 }
 
 // name is who a peer is, for others; a nil peer is nobody.
@@ -132,86 +213,4 @@ func peerName(c net.Conn) string {
 		}
 	})
 	return name
-}
-
-// lineMax is how many bytes the kernel takes of one line while it edits lines for the job (n_tty's
-// buffer, less one); what is beyond is lost.
-const lineMax = 4095
-
-// note has the writing goroutine tell the person something; a few lines at most wait.
-func (p *peer) note(a *attempt, text string) {
-	p.noteMu.Lock()
-	if len(p.notes) < 4 {
-		p.notes = append(p.notes, text)
-	}
-	p.noteMu.Unlock()
-	a.changed.ring()
-}
-
-func (p *peer) takeNotes() []string {
-	p.noteMu.Lock()
-	defer p.noteMu.Unlock()
-	notes := p.notes
-	p.notes = nil
-	return notes
-}
-
-// readClient takes what a client sends.
-func (p *peer) readClient(a *attempt, mode ipc.AttachMode) {
-	line := 0 // bytes typed since the last end of a line
-	for {
-		typ, body, err := p.in.Recv()
-		if err != nil || typ == ipc.AttachDetach {
-			return
-		}
-		if mode != ipc.ModeType {
-			continue // a watcher can't reach the job
-		}
-		switch typ {
-		case ipc.AttachIn:
-			var in ipc.In
-			if ipc.DecodeBody(body, &in) != nil {
-				return
-			}
-			var long bool
-			if line, long = measure(line, in.Data); long && a.keys.editsLines() {
-				p.note(a, fmt.Sprintf("the job reads whole lines, of which the terminal keeps %d bytes: the rest of this one is lost", lineMax))
-			}
-			a.keys.typed(p, in.Data, p.gone)
-		case ipc.AttachResize:
-			var s ipc.Size
-			if ipc.DecodeBody(body, &s) != nil {
-				return
-			}
-			a.keys.sized(p, s)
-		case ipc.AttachTake:
-			a.keys.take(p)
-		case ipc.AttachRelease:
-			a.keys.release(p)
-		}
-	}
-}
-
-// measure returns the length of the line under way after data was typed, and whether a line grew too
-// long in it.
-func measure(line int, data []byte) (now int, long bool) {
-	for _, c := range data {
-		switch c {
-		case '\r', '\n', 3, 4: // end of line, interrupt, end of file
-			line = 0
-		default:
-			line++
-			long = long || line == lineMax+1
-		}
-	}
-	return line, long
-}
-
-// from is the offset that HELLO asked for: n from there on, -1 only what is new, -n-1 the last n bytes.
-func (o *output) from(asked int64) int64 {
-	end, _ := o.extent()
-	if asked < 0 {
-		return max(0, end+asked+1)
-	}
-	return min(asked, end)
 }
