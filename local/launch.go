@@ -146,6 +146,9 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 			return nil, err
 		}
 		m.pool.mended()
+		if w.forget != nil {
+			w.forget()
+		}
 		m.keep(h, w.conn, &status)
 		return nil, nil
 	}
@@ -169,17 +172,18 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 func (m *Machine) endWarm(w *warm, why error) error {
 	_ = w.conn.Close()
 	if errors.Is(why, errSilent) {
-		m.pool.reaper.kill(w.pid)
+		w.kill()
 	}
-	kill := time.AfterFunc(time.Second, func() { m.pool.reaper.kill(w.pid) })
+	kill := time.AfterFunc(time.Second, w.kill)
 	defer kill.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case status := <-w.exited:
+			w.end()
 			if !errors.Is(why, errSilent) {
-				why = m.pool.died(status)
+				why = m.pool.died(w, status)
 			}
 			m.pool.spoilt(why)
 			return why

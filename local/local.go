@@ -47,6 +47,7 @@ type Options struct {
 	SystemReserve pasar.Bytes // of RAM, never given out; 0: 16 GiB, at most a quarter of RAM
 	CPUJobs       int         // jobs without a GPU at a time; 0: as many as cores
 	Log           *slog.Logger
+	Place         pasar.Place // the best place to put supervisors in; empty: whatever this machine offers
 
 	// Discover finds the GPUs; nil is gpu.Discover.
 	Discover func(context.Context) ([]gpu.Device, error)
@@ -54,12 +55,13 @@ type Options struct {
 
 // A Machine is this machine. It implements every interface of package target.
 type Machine struct {
-	o    Options
-	log  *slog.Logger
-	boot string
-	pool *pool
-	keys keyLocks
-	work sync.WaitGroup // goroutines of ours
+	o      Options
+	log    *slog.Logger
+	boot   string
+	ladder *ladder
+	pool   *pool
+	keys   keyLocks
+	work   sync.WaitGroup // goroutines of ours
 
 	mu      sync.Mutex // guards what follows
 	links   map[target.Handle]*link
@@ -76,6 +78,7 @@ var (
 	_ target.Watcher      = (*Machine)(nil)
 	_ target.Acknowledger = (*Machine)(nil)
 	_ target.Attacher     = (*Machine)(nil)
+	_ target.Placed       = (*Machine)(nil)
 )
 
 // ErrClosed is returned by methods of a Machine that was closed.
@@ -116,7 +119,8 @@ func New(o Options) (*Machine, error) {
 
 		launchTimeout: launchTimeout,
 	}
-	m.pool = newPool(o)
+	m.ladder = newLadder(o.Place, thisHost(), o.Log)
+	m.pool = newPool(o, m.ladder)
 	m.work.Go(func() { m.sweep(time.Now()) })
 	return m, nil
 }
@@ -137,6 +141,7 @@ func (m *Machine) Close() error {
 	}
 	m.pool.close()
 	m.work.Wait()
+	m.ladder.close()
 	return nil
 }
 

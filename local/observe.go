@@ -169,7 +169,17 @@ func (m *Machine) gone(ctx context.Context, dir string, h target.Handle, holding
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	n, err := newHunter(h.Nonce, holding.Pid, holding.StartTime, m.o.Supervisor).clear(ctx)
+	hunt := newHunter(h.Nonce, holding.Pid, holding.StartTime, m.o.Supervisor)
+	var inCgroup int
+	cgroup, own := cgroupOf(holding)
+	if own {
+		inCgroup = hunt.killCgroup(ctx, cgroup)
+	}
+	n, err := hunt.clear(ctx)
+	n += inCgroup
+	if own && holding.Place == pasar.PlaceCgroup {
+		_ = removeCgroup(cgroup)
+	}
 	if err != nil {
 		return target.Observation{}, err // not gone while it runs
 	}

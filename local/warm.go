@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,6 +39,7 @@ const (
 type pool struct {
 	o      Options
 	log    *slog.Logger
+	ladder *ladder
 	reaper *reaper
 	ready  chan *warm
 	failed chan error    // why there is none, to launches that wait
@@ -57,13 +57,17 @@ type pool struct {
 type warm struct {
 	pid    int
 	conn   *ipc.AttachConn
-	exited <-chan syscall.WaitStatus // closed after its status
+	exited <-chan syscall.WaitStatus // closed after its status, which is 0 if it isn't our child
 	born   time.Time
+	place  pasar.Place
+	cgroup string // to be removed if it comes to nothing; empty: none, or systemd does
+	kill   func() // unless it has ended
+	forget func() // no more is to be known of its end; may be nil
 }
 
-func newPool(o Options) *pool {
+func newPool(o Options, l *ladder) *pool {
 	p := &pool{
-		o: o, log: o.Log, reaper: newReaper(),
+		o: o, log: o.Log, ladder: l, reaper: newReaper(),
 		ready: make(chan *warm), failed: make(chan error), wanted: make(chan struct{}),
 		stop: make(chan struct{}), done: make(chan struct{}), well: make(chan struct{}),
 	}
@@ -78,28 +82,42 @@ func (p *pool) close() {
 	p.reaper.close()
 }
 
-// keep is the pool's goroutine.
+// A start is what came of starting a supervisor.
+type start struct {
+	warm *warm
+	err  error
+}
+
+// keep is the pool's goroutine. A start is made beside it, since one by way of systemd takes its time:
+// another that is warm can be taken meanwhile.
 func (p *pool) keep() {
 	defer close(p.done)
 	var idle stock
+	ctx, cancel := context.WithCancel(context.Background())
+	started := make(chan start)
+	starting := false
 	defer func() {
+		cancel()
+		if starting {
+			if s := <-started; s.err == nil {
+				idle.warm = append(idle.warm, s.warm)
+			}
+		}
 		for _, w := range idle.warm {
 			p.letGo(w)
 		}
 	}()
 	for {
 		n, why := p.troubled()
-		if n > 0 && len(idle.warm) == 0 && !p.pause(n, why) {
+		if n > 0 && len(idle.warm) == 0 && !starting && !p.pause(n, why) {
 			return
 		}
-		if idle.short(n > 0) {
-			w, err := p.start()
-			if err != nil {
-				p.spoilt(err)
-				continue
-			}
-			idle.warm = append(idle.warm, w)
-			continue
+		if !starting && idle.short(n > 0) {
+			starting = true
+			go func() {
+				w, err := p.start(ctx)
+				started <- start{w, err}
+			}()
 		}
 		var ready chan<- *warm
 		var wanted <-chan struct{}
@@ -114,6 +132,13 @@ func (p *pool) keep() {
 			wanted = p.wanted
 		}
 		select {
+		case s := <-started:
+			starting = false
+			if s.err != nil {
+				p.spoilt(s.err)
+			} else {
+				idle.warm = append(idle.warm, s.warm)
+			}
 		case ready <- first:
 			idle.took(time.Now())
 		case status := <-exited[0]:
@@ -137,11 +162,22 @@ func (p *pool) keep() {
 
 // lost counts a supervisor that ended while it was idle.
 func (p *pool) lost(w *warm, status syscall.WaitStatus) {
-	_ = w.conn.Close()
+	w.end()
 	if time.Since(w.born) >= livedWell {
 		p.mended()
 	}
-	p.spoilt(p.died(status))
+	p.spoilt(p.died(w, status))
+}
+
+// end cleans up after a supervisor that has ended without an attempt.
+func (w *warm) end() {
+	_ = w.conn.Close()
+	if w.forget != nil {
+		w.forget()
+	}
+	if w.cgroup != "" {
+		_ = removeCgroup(w.cgroup) // it removes it itself, unless it was killed
+	}
 }
 
 // take is the warm supervisor. While there is none it waits, and for how long is the pool's affair.
@@ -219,28 +255,51 @@ func (p *pool) pause(n int, why error) bool {
 // letGo lets a warm supervisor leave, and makes it if it doesn't within a second.
 func (p *pool) letGo(w *warm) {
 	_ = w.conn.Close()
+	defer w.end()
 	t := time.NewTimer(time.Second)
 	defer t.Stop()
 	select {
 	case <-w.exited:
 	case <-t.C:
-		p.reaper.kill(w.pid)
+		w.kill()
 		<-w.exited
 	}
 }
 
-// start starts a supervisor with nothing to do. An error that IsNever won't mend by itself; one for
-// want of memory, processes or descriptors may.
-func (p *pool) start() (*warm, error) {
-	w, err := p.spawn()
-	if err == nil {
-		return w, nil
+// start starts a supervisor with nothing to do, in the best place that takes one. An error that IsNever
+// won't mend by itself; one for want of memory, processes or descriptors may.
+func (p *pool) start(ctx context.Context) (*warm, error) {
+	var fell []start
+	var err error
+	for _, r := range p.ladder.rungs(ctx) {
+		var w *warm
+		if w, err = p.startIn(ctx, r); err == nil {
+			for _, f := range fell { // the place is to blame only if another will do
+				p.ladder.fell(f.warm.place, f.err)
+			}
+			p.ladder.stood(r.place)
+			return w, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		fell = append(fell, start{&warm{place: r.place}, err})
 	}
 	err = fmt.Errorf("start %s: %w", p.o.Supervisor, err)
 	if passing(err) {
 		return nil, err
 	}
 	return nil, target.Never(err)
+}
+
+func (p *pool) startIn(ctx context.Context, r rung) (*warm, error) {
+	switch r.place {
+	case pasar.PlaceUnit:
+		return p.spawnUnit(ctx, r.units)
+	case pasar.PlaceCgroup:
+		return p.spawn(r.nursery)
+	}
+	return p.spawn(nil)
 }
 
 // passing reports whether an error is of the kind that other processes' ends may mend.
@@ -253,45 +312,53 @@ func passing(err error) bool {
 	return false
 }
 
-// spawn forks and executes. The child leads a session of its own and has four descriptors: its
-// streams on /dev/null and the log, and the control connection. Its environment is clean: whatever
-// variables this process carries (it may have been started by a job) are not the supervisor's.
-func (p *pool) spawn() (*warm, error) {
+// spawn forks and executes, in a cgroup made for it if there is a place for one. The child leads a session
+// of its own and has four descriptors: its streams on /dev/null and the log, and the control connection.
+// Its environment is clean: whatever variables this process carries (it may have been started by a job) are
+// not the supervisor's.
+func (p *pool) spawn(n *nursery) (*warm, error) {
 	null, err := openFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	logFile, err := p.openLog()
+	c, err := p.newChannel()
 	if err != nil {
 		return nil, err
 	}
-	defer logFile.Close()
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, os.NewSyscallError("socketpair", err)
+	defer c.close()
+	w := &warm{born: time.Now(), place: pasar.PlaceSession}
+	argv := []string{filepath.Base(p.o.Supervisor), "warm", "--run", p.o.RunDir}
+	sys := &syscall.SysProcAttr{Setsid: true}
+	if n != nil {
+		made, err := n.make()
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			if w.pid == 0 {
+				made.abandon()
+			} else {
+				made.settle()
+			}
+		}()
+		w.place, w.cgroup = pasar.PlaceCgroup, made.dir
+		argv = append(argv, "--place", string(pasar.PlaceCgroup))
+		sys.UseCgroupFD, sys.CgroupFD = true, int(made.sup.Fd())
 	}
-	theirs := os.NewFile(uintptr(pair[1]), "control")
-	defer theirs.Close()
-	ours := os.NewFile(uintptr(pair[0]), "control")
-	nc, err := net.FileConn(ours)
-	_ = ours.Close()
+	pid, exited, err := p.reaper.fork(p.o.Supervisor, argv, &syscall.ProcAttr{
+		Dir:   "/",
+		Env:   supervisorEnv(),
+		Files: []uintptr{null.Fd(), null.Fd(), c.log.Fd(), c.theirs.Fd()},
+		Sys:   sys,
+	})
 	if err != nil {
 		return nil, err
 	}
-	pid, exited, err := p.reaper.fork(p.o.Supervisor,
-		[]string{filepath.Base(p.o.Supervisor), "warm", "--run", p.o.RunDir},
-		&syscall.ProcAttr{
-			Dir:   "/",
-			Env:   supervisorEnv(),
-			Files: []uintptr{null.Fd(), null.Fd(), logFile.Fd(), theirs.Fd()},
-			Sys:   &syscall.SysProcAttr{Setsid: true},
-		})
-	if err != nil {
-		_ = nc.Close()
-		return nil, err
-	}
-	return &warm{pid: pid, conn: ipc.NewAttachConn(nc), exited: exited, born: time.Now()}, nil
+	w.pid, w.exited, w.conn = pid, exited, ipc.NewAttachConn(c.ours)
+	w.kill = func() { p.reaper.kill(pid) }
+	c.ours = nil // kept
+	return w, nil
 }
 
 // supervisorEnv is what a supervisor is started with; its job's environment is in the spec.
@@ -315,10 +382,13 @@ func (p *pool) openLog() (*os.File, error) {
 }
 
 // died says how a supervisor ended that never had an attempt, with the last line it logged.
-func (p *pool) died(s syscall.WaitStatus) error {
-	how := "exit status " + strconv.Itoa(s.ExitStatus())
-	if s.Signaled() {
-		how = "signal " + s.Signal().String()
+func (p *pool) died(w *warm, s syscall.WaitStatus) error {
+	how := "by exit status " + strconv.Itoa(s.ExitStatus())
+	switch {
+	case w.place == pasar.PlaceUnit:
+		how = "in its unit"
+	case s.Signaled():
+		how = "by signal " + s.Signal().String()
 	}
 	last := ""
 	if b, err := readBounded(filepath.Join(p.o.RunDir, warmLog), 2*maxWarmLog); err == nil {
@@ -327,5 +397,5 @@ func (p *pool) died(s syscall.WaitStatus) error {
 			last = ": " + last[:min(len(last), 400)]
 		}
 	}
-	return fmt.Errorf("%s ended before it had an attempt, by %s%s", p.o.Supervisor, how, last)
+	return fmt.Errorf("%s ended before it had an attempt, %s%s", p.o.Supervisor, how, last)
 }

@@ -19,10 +19,11 @@ import (
 // An attempt is one launch of a job in the hands of this process. One goroutine, in run, takes it
 // through its states; everyone else looks at history, output and events, and asks by way of stops.
 type attempt struct {
-	log  *slog.Logger
-	dir  string
-	spec pasar.AttemptSpec
-	sock string
+	log   *slog.Logger
+	dir   string
+	spec  pasar.AttemptSpec
+	sock  string
+	place pasar.Place
 
 	changed bell // anything that peers are told, but output
 	history history
@@ -131,6 +132,9 @@ func (a *attempt) launch() error {
 		a.output.close()
 		return err
 	}
+	if c := a.kit.cell; c != nil {
+		c.hold(a.spec.RAM)
+	}
 	pid, err := a.kit.forker.fork(a.log, &a.spec, t)
 	if err != nil {
 		t.close()
@@ -148,6 +152,10 @@ func (a *attempt) finish(reap *reaper) {
 	use := reap.stop()
 	r := &a.record
 	r.Pid, r.StartedAt = a.pid, a.startAt
+	r.Place = a.place
+	if c := a.kit.cell; c != nil && a.pid != 0 {
+		r.Cgroup = c.spent()
+	}
 	r.PeakHost, r.UserTime, r.SystemTime = use.peak, pasar.Duration(use.user), pasar.Duration(use.system)
 	r.Checkpoint, r.Progress, r.BadEvents = a.events.finish()
 	limit, cancel := context.WithTimeout(context.Background(), finishLimit)

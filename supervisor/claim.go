@@ -82,12 +82,16 @@ func identify() (self, error) {
 
 // writeHolding makes the claim say who we are. From here on a fork may have happened. A claim that
 // was moved away before this point isn't ours any more.
-func writeHolding(f *os.File, dir string, spec *pasar.AttemptSpec, me self, socket string) error {
-	b, err := json.Marshal(pasar.Holding{
+func writeHolding(f *os.File, dir string, spec *pasar.AttemptSpec, me self, socket string, place pasar.Place, c *cell) error {
+	h := pasar.Holding{
 		Key: spec.Key, Nonce: spec.Nonce, Boot: me.boot,
 		Pid: os.Getpid(), StartTime: me.start, Socket: socket,
-		MinProto: ipc.MinAttachVersion, MaxProto: ipc.MaxAttachVersion,
-	})
+		MinProto: ipc.MinAttachVersion, MaxProto: ipc.MaxAttachVersion, Place: placeOr(place),
+	}
+	if c != nil {
+		h.Cgroup = c.dir
+	}
+	b, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("encode claim: %w", err)
 	}
@@ -103,4 +107,12 @@ func writeHolding(f *os.File, dir string, spec *pasar.AttemptSpec, me self, sock
 		return fmt.Errorf("write claim: %w", err)
 	}
 	return nil
+}
+
+// placeOr is a place by its name: who wasn't told any is in a session alone.
+func placeOr(p pasar.Place) pasar.Place {
+	if p == "" {
+		return pasar.PlaceSession
+	}
+	return p
 }

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"slices"
 	"time"
 
 	"pasar"
@@ -52,7 +53,7 @@ func newEnding(a *attempt, reap *reaper, pumped <-chan struct{}) *ending {
 	if err != nil {
 		main = stat{pid: a.pid, session: a.pid}
 	}
-	return &ending{a: a, reap: reap, pumped: pumped, family: newFamily(main, a.startUp, a.spec.Nonce),
+	return &ending{a: a, reap: reap, pumped: pumped, family: newFamily(main, a.startUp, a.spec.Nonce, a.kit.cell),
 		left: make(map[identity]bool), killGap: killFirst}
 }
 
@@ -127,6 +128,9 @@ func (e *ending) begin(grace time.Duration, now time.Time) {
 	}
 	e.terminate, e.graceEnd = true, end
 	e.note(pasar.StepTerm)
+	if c := e.family.cell; c != nil {
+		c.thaw()
+	}
 	if !e.reaped {
 		// The main process's group needs no search.
 		for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGCONT} {
@@ -134,7 +138,7 @@ func (e *ending) begin(grace time.Duration, now time.Time) {
 		}
 	}
 	var others []member
-	for _, m := range e.family.members() {
+	for _, m := range e.family.everyone() {
 		if e.reaped || m.pgrp != e.a.pid || m.stray {
 			others = append(others, m)
 		}
@@ -148,7 +152,7 @@ func (e *ending) note(s pasar.StopStep) { e.a.record.StopStep = s }
 // whether nothing of the job is left.
 func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 	kill := e.terminate && !now.Before(e.graceEnd)
-	if kill {
+	if kill && e.family.cell == nil {
 		defer hasten()()
 	}
 	if !e.reaped {
@@ -161,7 +165,7 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 		return 0, false
 	}
 
-	if !e.strays && !anyChild() {
+	if !e.strays && !anyChild() && !e.family.populated() {
 		return 0, true
 	}
 	members := e.family.members()
@@ -184,17 +188,21 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 		return min(lookEvery, leftoverTerm-age), false
 	case !e.swept:
 		e.swept = true
-		signalAll(members, unix.SIGTERM, unix.SIGCONT)
+		signalAll(e.family.everyone(), unix.SIGTERM, unix.SIGCONT)
 	}
 	return min(lookEvery, leftoverKill-age), false
 }
 
 // kill sends SIGKILL to every member and returns when to try again: what can't die yet, for instance
 // in a driver, is tried less and less often, but never given up, since its memory is still claimed.
-// While members appear that the last round didn't see, rounds follow each other at once.
+// While members appear that the last round didn't see, rounds follow each other at once. What is in a cgroup
+// of the job's own goes at one stroke.
 func (e *ending) kill(members []member) time.Duration {
 	if e.terminate {
 		e.note(pasar.StepKill)
+	}
+	if e.family.kill() {
+		members = slices.DeleteFunc(members, func(m member) bool { return m.celled })
 	}
 	if len(members) > holdFrom || e.killed != nil && e.breeding(members) {
 		members = e.hold(members)

@@ -20,10 +20,11 @@ type family struct {
 	born  time.Duration // when it was started, by the boot-time clock
 	nonce []byte        // PASAR_NONCE=…
 	own   programs
+	cell  *cell // what is in its part for the job is of the job; nil: there is none
 }
 
-func newFamily(main stat, born time.Duration, nonce string) *family {
-	return &family{self: os.Getpid(), sid: main.session, main: main, born: born,
+func newFamily(main stat, born time.Duration, nonce string, c *cell) *family {
+	return &family{cell: c, self: os.Getpid(), sid: main.session, main: main, born: born,
 		nonce: []byte("PASAR_NONCE=" + nonce), own: ownPrograms()}
 }
 
@@ -31,7 +32,8 @@ func newFamily(main stat, born time.Duration, nonce string) *family {
 // group may hold processes that are not of the job.
 type member struct {
 	stat
-	stray bool
+	stray  bool
+	celled bool // it is in the job's cgroup
 }
 
 // anyChild reports whether the supervisor has a child, dead or alive. Without one nothing descends
@@ -60,8 +62,70 @@ func newestPid() int {
 	return pid
 }
 
-// members lists the living processes of the job.
+// members lists the living processes of the job: those in its cgroup and, once there are none, those that
+// left it. They are rare, and to find them /proc must be gone through.
 func (f *family) members() []member {
+	if in, _ := f.celled(); len(in) > 0 {
+		return in
+	}
+	return f.related()
+}
+
+// everyone lists all living processes of the job.
+func (f *family) everyone() []member {
+	all, _ := f.celled()
+	in := make(map[int]bool, len(all))
+	for _, m := range all {
+		in[m.pid] = true
+	}
+	for _, m := range f.related() {
+		if !in[m.pid] {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// populated reports whether something runs in the job's cgroup.
+func (f *family) populated() bool { return f.cell != nil && f.cell.populated() }
+
+// celled lists the living processes of the job that are in its cgroup, and counts those there that are
+// spared.
+func (f *family) celled() (found []member, guests int) {
+	if !f.populated() {
+		return nil, 0
+	}
+	pids := f.cell.pids()
+	in := make(map[int]bool, len(pids))
+	for _, pid := range pids {
+		in[pid] = true
+	}
+	for _, pid := range pids {
+		s, err := readStat(pid)
+		switch {
+		case err != nil || s.zombie || pid == f.self:
+		case f.spared(s):
+			guests++
+		default:
+			// A process group that somebody else leads may hold processes that are not of the job.
+			found = append(found, member{stat: s, stray: !in[s.pgrp] && s.session != f.sid, celled: true})
+		}
+	}
+	return found, guests
+}
+
+// kill kills all that is in the job's cgroup at one stroke. It is false when that can't be done, or not
+// without harm to a process that is spared.
+func (f *family) kill() bool {
+	if !f.populated() {
+		return false
+	}
+	_, guests := f.celled()
+	return guests == 0 && f.cell.kill() == nil
+}
+
+// related lists the living processes of the job by descent, session and nonce.
+func (f *family) related() []member {
 	above := 0 // pids up to here needn't be looked at
 	var all map[int]stat
 	if newest := newestPid(); newest >= f.main.pid && bootTime()-f.born < youngFor {

@@ -34,7 +34,8 @@ func errno(err error) int {
 // A forker starts the main process, on a thread of its own that lives as long as this process: the
 // job's parent-death signal follows the thread.
 type forker struct {
-	ask chan func()
+	ask  chan func()
+	cell *cell // where the job goes; nil: where we are
 }
 
 func newForker() *forker {
@@ -52,7 +53,7 @@ func newForker() *forker {
 func (f *forker) fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (pid int, err error) {
 	done := make(chan struct{})
 	f.ask <- func() {
-		pid, err = forkHere(log, spec, t)
+		pid, err = forkHere(log, spec, t, f.cell)
 		close(done)
 	}
 	<-done
@@ -61,7 +62,7 @@ func (f *forker) fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (p
 
 // forkHere does the work of fork on the present thread. What a child inherits is set on ourselves and
 // put back: nothing runs between fork and exec that could do it in the child.
-func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (int, error) {
+func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal, c *cell) (int, error) {
 	cwd := string(spec.Cwd)
 	argv, env := plain(spec.Argv), plain(spec.Surroundings.Env)
 	if err := enterable(cwd); err != nil {
@@ -97,10 +98,10 @@ func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (int, erro
 		sys.Setsid, sys.Setctty, sys.Ctty = true, true, 0
 	}
 	attr := &syscall.ProcAttr{Dir: cwd, Env: env, Files: []uintptr{fd, fd, fd}, Sys: sys}
-	pid, err := syscall.ForkExec(file, argv, attr)
+	pid, err := c.forkExec(file, argv, attr)
 	if errors.Is(err, syscall.ENOEXEC) {
 		// A script without an interpreter line: execvp(3) gives it to the shell.
-		pid, err = syscall.ForkExec("/bin/sh", append([]string{"/bin/sh", file}, argv[1:]...), attr)
+		pid, err = c.forkExec("/bin/sh", append([]string{"/bin/sh", file}, argv[1:]...), attr)
 	}
 	switch {
 	case err == nil:

@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"log/slog"
+
+	"pasar"
 )
 
 // A kit is what any attempt needs, made while the supervisor is warm so that no launch waits for it.
@@ -9,11 +11,18 @@ type kit struct {
 	reap   *reaper
 	forker *forker
 	notify *notifier
+	cell   *cell     // nil without a cgroup of our own
 	term   *terminal // nil if it couldn't be made: the launch tries again, and says why not
 }
 
-func newKit(log *slog.Logger) *kit {
+// newKit makes one. A cgroup that can't be divided is no reason not to run jobs: it is done without.
+func newKit(log *slog.Logger, place pasar.Place) *kit {
 	k := &kit{reap: newReaper(), forker: newForker(), notify: newNotifier(log)}
+	c, err := openCell(log, place)
+	if err != nil {
+		log.Warn("jobs are held without a cgroup", "error", err)
+	}
+	k.cell, k.forker.cell = c, c
 	if t, err := openTerminal(usualCols, usualRows); err == nil {
 		k.term = t
 	}

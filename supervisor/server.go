@@ -30,6 +30,7 @@ type server struct {
 	attempt  *attempt // nil while warm
 	peers    map[*peer]struct{}
 	done     bool // a control peer has journaled the end
+	hurried  bool // by whoever ends services: don't linger
 	closed   bool
 	left     bell // rung when a peer left or done was set
 }
@@ -185,7 +186,9 @@ func (s *server) obey(sigs <-chan os.Signal, control net.Conn) {
 			}
 		case syscall.SIGTERM:
 			if a := s.held(); a != nil {
+				askForTime(time.Duration(a.spec.Grace) + leaveTime)
 				nudge(a.term)
+				s.hurry()
 			} else {
 				_ = control.Close()
 			}
@@ -201,14 +204,27 @@ func (s *server) acknowledged() {
 	s.left.ring()
 }
 
-// linger returns when the end is journaled and nobody reads any more, or after lingerLimit.
+// hurry cuts lingering short.
+func (s *server) hurry() {
+	s.mu.Lock()
+	s.hurried = true
+	s.mu.Unlock()
+	s.left.ring()
+}
+
+// linger returns when the end is journaled and nobody reads any more, or after lingerLimit; when hurried, after
+// hurriedLimit.
 func (s *server) linger() {
+	began := time.Now()
 	t := time.NewTimer(lingerLimit)
 	defer t.Stop()
 	for {
 		left := s.left.wait()
 		s.mu.Lock()
 		free := s.done
+		if s.hurried {
+			t.Reset(max(0, hurriedLimit-time.Since(began)))
+		}
 		for p := range s.peers {
 			if p.reading() {
 				free = false

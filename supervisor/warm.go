@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"pasar"
 	"pasar/ipc"
 )
 
@@ -20,12 +21,17 @@ import (
 // end, and for late readers.
 const lingerLimit = 60 * time.Second
 
+// hurriedLimit is the same for one that was asked to end itself.
+const hurriedLimit = 2 * time.Second
+
 // A Warm supervisor waits for an attempt, and is then that attempt's supervisor to its end.
 type Warm struct {
 	Run     string   // the private directory where the socket is bound
 	Control net.Conn // to whoever started us: LAUNCH comes from there
 	Log     *slog.Logger
 	LogFile *LogFile // where Log goes, to be moved into the attempt's directory; may be nil
+
+	Place pasar.Place // where we were started; empty: in a session alone
 }
 
 // Serve returns nil when there is no more to do: the starter went away before it had a launch for
@@ -49,11 +55,17 @@ func (w *Warm) Serve() error {
 	defer signal.Stop(sig)
 	go srv.obey(sig, w.Control)
 
-	k := newKit(w.Log)
+	k := newKit(w.Log, w.Place)
+	defer func() { k.cell.leave() }()
 	if idle(w.Control) {
 		rehearse()
 	}
 	control := ipc.NewAttachConn(w.Control)
+	if w.Place == pasar.PlaceUnit { // its starter is not our parent and doesn't know us
+		if err := control.Send(ipc.AttachStatus, &ipc.Status{State: ipc.AttemptWarm, SupPid: os.Getpid()}); err != nil {
+			return nil
+		}
+	}
 	for {
 		typ, body, err := control.Recv()
 		if err != nil {
@@ -80,6 +92,7 @@ func (w *Warm) Serve() error {
 		}
 		srv.adopt(w.Control, control)
 		a.run()
+		k.cell.clear()
 		srv.linger()
 		runtime.KeepAlive(claim) // locked to the end
 		return nil
@@ -113,9 +126,10 @@ func (w *Warm) prepare(dir string, srv *server, k *kit, me self) (*attempt, *os.
 	if err != nil {
 		return fail(err)
 	}
+	a.place = placeOr(w.Place)
 	srv.guardSocket(a.events.notify)
 	srv.hold(a)
-	if err := writeHolding(claim, dir, &spec, me, srv.path); err != nil {
+	if err := writeHolding(claim, dir, &spec, me, srv.path, w.Place, k.cell); err != nil {
 		return fail(err)
 	}
 	a.history.add(a.status(ipc.AttemptClaimed))
