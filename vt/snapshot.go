@@ -7,7 +7,7 @@ package vt
 // Neither the history nor the title is part of it, and there is never a query in it nor mode 2026.
 func (s *Screen) AppendSnapshot(b []byte) []byte {
 	b = s.appendPlane(b, s.main)
-	if s.main.saved != (cursor{}) {
+	if s.main.saved != (cursor{}) || s.alt != nil {
 		b = s.appendCursor(b, s.main, s.main.saved)
 		if s.alt == nil {
 			b = append(b, "\x1b7"...)
