@@ -72,6 +72,11 @@ func (a *app) connect(ctx context.Context) error {
 	}
 	a.client, err = ipc.Dial(ctx, cfg.Paths.Socket)
 	var e *ipc.Error
+	if errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && cfg.Paths.OtherSocket != "" && ctx.Err() == nil {
+		if other, oerr := ipc.Dial(ctx, cfg.Paths.OtherSocket); oerr == nil { // linger was turned on or off since it started
+			a.client, err = other, nil
+		}
+	}
 	if err == nil || !errors.As(err, &e) || e.Code != ipc.CodeNoDaemon || a.noStart {
 		return err
 	}

@@ -61,7 +61,7 @@ func notNil(s []string) []string {
 func shutdownCommand() *command {
 	return &command{
 		name: "shutdown", section: sectionMachine, brief: "end the daemon; jobs go on",
-		long:     "Running jobs go on without it, waiting ones stay queued. The next command that needs a daemon starts one.",
+		long:     "Running jobs go on without it, waiting ones stay queued. The next command that needs a daemon starts one, or has systemd do so after `pasar setup`.",
 		examples: []example{{"pasar shutdown", "before an upgrade, for instance"}},
 		setup: func(*flags) action {
 			return func(ctx context.Context, c *call) error {
@@ -87,7 +87,11 @@ func shutdownCommand() *command {
 				if err := c.awaitEnd(ctx, pid); err != nil {
 					return err
 				}
-				return c.ended("the daemon has ended; jobs go on", pid)
+				text := "the daemon has ended; jobs go on"
+				if cfg, err := c.config(); err == nil && isService(c.env, cfg.Paths.Socket) {
+					text += "\nsystemd starts it at the next command; `systemctl --user stop pasard.socket` keeps it down"
+				}
+				return c.ended(text, pid)
 			}
 		},
 	}

@@ -31,6 +31,9 @@ func (a *app) start(ctx context.Context, cfg *config.Config, none *ipc.Error) (*
 		// It would be one of the job's processes, and be stopped with the job.
 		return nil, problemf(ipc.CodeNoDaemon, "no daemon runs, and none is started from inside a job").hint("any `pasar` command outside starts it; jobs go on meanwhile")
 	}
+	if client, err := a.startAsService(ctx, cfg); client != nil || err != nil {
+		return client, err
+	}
 	bin, err := findPasard(a.getenv("PATH"))
 	if err != nil {
 		return nil, startError{problemf(ipc.CodeNoDaemon, "%v", err)}
@@ -72,6 +75,26 @@ func (a *app) start(ctx context.Context, cfg *config.Config, none *ipc.Error) (*
 	}
 }
 
+// startAsService has systemd start the daemon where `pasar setup` made it a service. If that doesn't work
+// the caller starts one as if there were none: better that than none, and it says what is wrong, too.
+func (a *app) startAsService(ctx context.Context, cfg *config.Config) (*ipc.Client, error) {
+	if !isService(a.env, cfg.Paths.Socket) {
+		return nil, nil
+	}
+	err := startService(ctx, a.env)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		var client *ipc.Client
+		if client, err = ipc.Dial(ctx, cfg.Paths.Socket); err == nil {
+			return client, nil
+		}
+	}
+	a.note(fmt.Sprintf("the service pasard doesn't start (%v), so pasard is started without; `pasar doctor` says more", err))
+	return nil, nil
+}
+
 // inJobOf reports whether this process belongs to a job that the daemon of dataDir runs.
 func inJobOf(env []string, dataDir string) bool {
 	dir := lookup(env, "PASAR_JOB_DIR")
@@ -87,10 +110,8 @@ func findPasard(path string) (string, error) {
 			}
 		}
 	}
-	for _, dir := range filepath.SplitList(path) {
-		if bin := filepath.Join(dir, "pasard"); filepath.IsAbs(dir) && isProgram(bin) {
-			return bin, nil
-		}
+	if bin := findProgram("pasard", path); bin != "" {
+		return bin, nil
 	}
 	return "", errors.New("pasard is neither beside pasar nor on the PATH")
 }

@@ -27,8 +27,12 @@ const usage = `pasard is pasar's daemon. It stays in the foreground and logs to 
 
 usage: pasard [flags]          run the daemon (pasar does this by itself)
        pasard doctor [--json]  check the installation
+       pasard setup [flags]    make it a service of your systemd
 
 `
+
+// errTold ends a command that has told what was wrong.
+var errTold = errors.New("told already")
 
 // An exitError is an error with the exit code and the hint that go with it.
 type exitError struct {
@@ -56,7 +60,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !errors.As(err, &e) {
 		e = &exitError{code: 1, err: err}
 	}
-	if e.err != errFindings {
+	if e.err != errFindings && e.err != errTold {
 		fmt.Fprintf(stderr, "pasard: %v\n", e.err)
 	}
 	if e.hint != "" {
@@ -68,6 +72,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == "doctor" {
 		return doctor(ctx, args[1:], stdout, stderr)
+	}
+	if len(args) > 0 && args[0] == "setup" {
+		return setupCommand(ctx, args[1:], stdout)
 	}
 	fs := pflag.NewFlagSet("pasard", pflag.ContinueOnError)
 	fs.SetOutput(stdout)
