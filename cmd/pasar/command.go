@@ -56,7 +56,7 @@ func commands() []*command {
 	return []*command{
 		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), waitCommand(),
 		cancelCommand(), bidCommand(), restartCommand(), holdCommand(), releaseCommand(),
-		statusCommand(), factsCommand(), doctorCommand(), configCommand(), reloadCommand(), shutdownCommand(),
+		statusCommand(), factsCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
 		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(),
 	}
 }
