@@ -13,7 +13,6 @@ func (s *Screen) control(c byte) {
 		s.printed, s.cur.pending = 0, false
 		s.cur.col = max(0, s.cur.col-1)
 	case '\t':
-		s.printed = 0
 		s.tab(1)
 	case 0x0e:
 		s.cur.shift = 1
@@ -28,31 +27,33 @@ func (s *Screen) escape(final byte) {
 	case '=', '>':
 		s.modes.AppKeypad = final == '='
 		return
-	case '\\':
-		return
-	}
-	s.printed = 0
-	switch final {
 	case '7':
 		s.now.saved = s.cur
+		return
+	case 'H':
+		s.setTab(s.cur.col, true)
+		return
 	case '8':
 		s.restore()
+		return
+	case 'D', 'E', 'M', 'c':
+	default:
+		return
+	}
+	s.cur.pending, s.printed = false, 0
+	switch final {
 	case 'D':
-		s.cur.pending = false
 		s.index(s.blank())
 	case 'E':
-		s.cur.pending, s.cur.col = false, 0
+		s.cur.col = 0
 		s.index(s.blank())
 	case 'M':
-		s.cur.pending = false
 		if s.cur.row == s.top {
 			s.now.down(s.top, s.bottom, 1, s.blank(), s.cols)
 			s.touchAll(s.top, s.bottom)
 		} else {
 			s.cur.row = max(0, s.cur.row-1)
 		}
-	case 'H':
-		s.setTab(s.cur.col, true)
 	case 'c':
 		if s.alt != nil {
 			s.leaveAlternate()

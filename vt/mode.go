@@ -20,7 +20,6 @@ func (s *Screen) setMode(mode int, on bool) {
 	case 66:
 		s.modes.AppKeypad = on
 	case 1048:
-		s.printed = 0
 		if on {
 			s.now.saved = s.cur
 		} else {
@@ -62,7 +61,7 @@ func (s *Screen) setAlternate(on bool) {
 	if on == (s.alt != nil) {
 		return
 	}
-	s.printed = 0
+	s.printed, s.cur.pending = 0, false
 	if on {
 		s.alt = newPlane(s.rows)
 		s.now, s.anchor = s.alt, s.cur.row

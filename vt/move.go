@@ -1,6 +1,9 @@
 package vt
 
-import "math/bits"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // move does sequences that move the cursor. False: this isn't one.
 func (s *Screen) move(q *sequence) bool {
@@ -34,17 +37,14 @@ func (s *Screen) move(q *sequence) bool {
 		}
 		c.row = min(limit, c.row+n)
 	case 'I':
-		s.printed = 0
 		s.tab(n)
 		return true
 	case 'Z':
 		s.tab(-n)
 	case 's':
-		s.printed = 0
 		s.now.saved = *c
 		return true
 	case 'u':
-		s.printed = 0
 		s.restore()
 		return true
 	case 'r':
@@ -101,6 +101,22 @@ func (s *Screen) restore() {
 	}
 	s.cur.pending = s.cur.pending && s.autowrap
 	s.inked, s.blanked, s.printed = false, false, 0
+	if s.cur.pending {
+		s.attach()
+	}
+}
+
+// attach makes the character in the last column the one just printed.
+func (s *Screen) attach() {
+	r := s.line()
+	r.reach(s.cols, s.cols)
+	at := s.cols - 1
+	if r.slots[at]&slotTail != 0 {
+		at--
+	}
+	s.printed = s.cols
+	s.scratch = s.appendText(s.scratch[:0], r.slots[at])
+	s.last, _ = utf8.DecodeRune(s.scratch)
 }
 
 // clamp brings a cursor within the screen.
@@ -112,6 +128,10 @@ func (s *Screen) clamp(c *cursor) {
 
 // tab moves the cursor by n tab stops. A pending wrap stays.
 func (s *Screen) tab(n int) {
+	if s.cur.pending && n > 0 {
+		return
+	}
+	s.printed = 0
 	for ; n > 0 && s.cur.col < s.cols-1; n-- {
 		s.cur.col = min(s.nextTab(s.cur.col+1), s.cols-1)
 	}

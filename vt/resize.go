@@ -12,10 +12,12 @@ func (s *Screen) Resize(cols, rows int) {
 		return
 	}
 	s.printed = 0
+	s.cur.widen(cols, s.cols)
 	for _, p := range []*plane{s.main, s.alt} {
 		if p == nil {
 			continue
 		}
+		p.saved.widen(cols, s.cols)
 		for i := range p.rows {
 			p.rows[i].crop(cols)
 		}
@@ -35,12 +37,23 @@ func (s *Screen) Resize(cols, rows int) {
 	s.anchor = min(max(s.anchor, 0), rows-1)
 	s.top, s.bottom = 0, rows-1
 	s.clamp(&s.cur)
+	if s.cur.pending {
+		s.attach()
+	}
 	s.clamp(&s.main.saved)
 	if s.alt != nil {
 		s.clamp(&s.alt.saved)
 	}
 	s.dirty = make([]bool, rows)
 	s.touchAll(0, rows-1)
+}
+
+// widen does what is pending when the screen gets wider: there is room.
+func (c *cursor) widen(cols, old int) {
+	if c.pending && cols > old {
+		c.col++
+	}
+	c.pending = c.pending && cols == old
 }
 
 // crop makes a row fit.

@@ -17,7 +17,7 @@ func checkSane(t *testing.T, s *Screen, raw []byte) {
 		t.Fatalf("%d×%d after %q: %s", s.cols, s.rows, raw, fmt.Sprintf(format, args...))
 	}
 	c := s.cur
-	if c.row < 0 || c.row >= s.rows || c.col < 0 || c.col >= s.cols || c.pending && (c.col != s.cols-1 || !s.autowrap) {
+	if c.row < 0 || c.row >= s.rows || c.col < 0 || c.col >= s.cols || c.pending && (c.col != s.cols-1 || !s.autowrap || s.printed != s.cols) {
 		fail("the cursor is at %+v", c)
 	}
 	if s.top < 0 || s.top > s.bottom || s.bottom >= s.rows || c.origin && (c.row < s.top || c.row > s.bottom) {
