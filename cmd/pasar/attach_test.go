@@ -163,7 +163,7 @@ func TestWatchingLeavesByQAndCanTakeTheKeyboard(t *testing.T) {
 	h.talker()
 	s := h.onTerminal("attach")
 	before := s.modes()
-	s.expect("q leaves, i takes the keyboard")
+	s.expect("watching #1 talk; q leaves, i takes the keyboard")
 	s.expect("ready")
 	s.typing("x\r") // goes nowhere
 	s.typing("q")
@@ -199,7 +199,7 @@ func TestTypingReachesTheJobAndItsEndIsTold(t *testing.T) {
 	s.expect("b>")
 	s.typing("end\r")
 	s.expect("got <end>")
-	s.ended(before, 0)
+	s.ended(before, exitFailed)
 	s.expect("#1 talk failed after")
 	s.expect("code 6")
 }
@@ -239,6 +239,7 @@ func TestHoweverAClientLeavesTheTerminalIsPutBack(t *testing.T) {
 		}
 		s.ended(before, exitInterrupted)
 		s.expect("\x1b[?7;25h")
+		s.expect("\x1b[?1049l")
 	}
 	if out := h.pasar("show", "1"); !strings.Contains(out, "running") {
 		t.Errorf("the job: %s", out)
@@ -252,8 +253,7 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 	a.expect("ready")
 	b := h.onTerminal("attach", "-i", "1")
 	before := b.modes()
-	b.expect("someone else holds the keyboard; `pasar attach -i --take 1` takes it")
-	b.expect("watching job #1; q leaves")
+	b.expect("holds the keyboard; watching #1 talk: q leaves, i takes the keyboard from there")
 	b.expect("ready")
 	b.typing("b\r")
 	b.typing("q")

@@ -4,73 +4,71 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"pasar"
+	"pasar/config"
 	"pasar/ipc"
 )
 
-// backlog is how many bytes of earlier output are shown on attaching: a few screens.
-const backlog = 8 << 10
-
-// An attachment is one stay at a job's terminal. Everything but reading and typing is done by run's
-// goroutine, so that the terminal is put back in one place.
+// An attachment is one stay at a job's terminal. Everything but reading and writing is done by one goroutine, so
+// that the terminal is put back in one place.
 type attachment struct {
 	*call
-	at     place
-	take   bool
-	offset int64 // of the output reached
+	at      place
+	leaveBy []config.Key // while typing
+	history int          // lines wanted above the screen
 
-	conn   *ipc.AttachConn
-	typing bool
-	show   screen
+	link   *link
+	out    *outlet
+	show   *display
+	typing bool   // keys go to the job
+	who    string // who else holds the keyboard, as far as is known
+	wants  bool   // the person knows that somebody else holds it: pressing i takes it
 	keys   detachKeys
-	keep   *term.State // of the terminal before; nil: standard input is none
+
+	mu   sync.Mutex  // guards keep
+	keep *term.State // of the terminal before; nil: it isn't changed
 }
 
-// A screen is where output goes: a terminal through a filter, or text elsewhere.
-type screen struct {
-	app    *app
-	filter *screenFilter
-	text   *shower
-}
-
-// A frame is what a supervisor sent.
-type frame struct {
-	typ  int
-	body []byte
-	err  error
-}
-
+// errLeft is how a person leaves.
 var errLeft = errors.New("left")
 
-func (a *attachment) run(ctx context.Context, typing bool) error {
-	if err := a.connect(typing); err != nil {
+// run shows the job's screen until the job has ended or the person leaves.
+func (a *attachment) run(ctx context.Context, typing, take bool) error {
+	cols, rows := a.size()
+	l, err := a.dial(typing, take)
+	if err != nil {
 		return err
 	}
-	defer func() { _ = a.conn.Close() }()
-	a.show.app = a.app
-	if a.term.is {
-		a.show.filter = &screenFilter{types: a.typing}
-	} else {
-		a.show.text = &shower{r: a.newRenderer(false), to: &plainSink{a: a.app}}
-	}
-	a.greet()
-	if fd := int(a.stdin.Fd()); term.IsTerminal(fd) {
-		old, err := term.MakeRaw(fd)
-		if err != nil {
-			return fmt.Errorf("prepare the terminal: %w", err)
+	if l.welcome.NoPTY {
+		l.close()
+		if typing {
+			return problemf(ipc.CodeWrongState, "job #%d has no terminal, so there is nothing to type into", a.at.job).hint("it was submitted with --no-pty; `pasar attach " + a.at.job.String() + "` follows its output")
 		}
-		a.keep = old
+		return (&follower{attachment: a, why: fmt.Sprintf("job #%d has no terminal", a.at.job), offset: -backlog - 1}).run(ctx)
 	}
-	err := a.loop(ctx)
-	a.restore()
+	a.link = l
+	defer func() { a.link.close() }()
+
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
+	defer signal.Stop(signals)
+	if err := a.raw(); err != nil {
+		return err
+	}
+	a.out = newOutlet(a.stdout)
+	a.show = newDisplay(a.out, cols, rows, a.history)
+	defer a.leave(false) // also on a panic; after it has been called, this does nothing
+	a.arrive(typing)
+	end, err := a.loop(ctx, signals)
+	a.leave(err == nil)
 	switch {
 	case errors.Is(err, errLeft), errors.Is(err, errInterrupted):
 		a.note(fmt.Sprintf("left; job #%d goes on", a.at.job))
@@ -81,45 +79,52 @@ func (a *attachment) run(ctx context.Context, typing bool) error {
 	case err != nil:
 		return err
 	}
-	return a.verdict(ctx)
+	return a.verdict(ctx, end)
 }
 
-// connect attaches, to type or to watch. Where someone else holds the keyboard it is for watching, whatever
-// was asked: keys that go nowhere would include those that leave.
-func (a *attachment) connect(typing bool) error {
-	h := ipc.Hello{Mode: ipc.ModeWatch, Offset: a.offset, Nonce: a.at.nonce, Take: a.take}
-	if typing {
-		h.Mode = ipc.ModeType
-		h.Cols, h.Rows = a.size()
+// arrive takes up a connection's welcome, and greets. Who came to type while somebody else holds the keyboard
+// watches, and is in line for it.
+func (a *attachment) arrive(typing bool) {
+	w := a.link.welcome
+	a.who = w.Who
+	a.show.begin(w.Cols, w.Rows)
+	if w.Version < 2 {
+		a.show.ready = true // it sends no screen, only what comes after the backlog
 	}
-	conn, w, err := ipc.DialAttach(a.at.socket, h)
-	if err != nil {
-		var e *ipc.Error
-		if errors.As(err, &e) {
-			return e
-		}
-		return problemf(ipc.CodeUnavailable, "attach to job #%d: %v", a.at.job, err).hint("it may just have ended: `pasar show " + a.at.job.String() + "`")
+	switch {
+	case w.Holder:
+		a.types(true)
+		a.show.say(a.attached())
+	case typing:
+		a.types(false)
+		a.wants = true
+		a.show.say(heldBy(w.Who) + "; watching " + a.at.String() + ": q leaves, i takes the keyboard from there")
+	default:
+		a.types(false)
+		a.show.say("watching " + a.at.String() + "; q leaves, i takes the keyboard")
 	}
-	if a.conn != nil {
-		_ = a.conn.Close()
+	a.show.soon()
+}
+
+func (a *attachment) attached() string {
+	return "attached to " + a.at.String() + "; " + config.SayKeys(a.leaveBy) + " leaves"
+}
+
+// heldBy says who holds the keyboard.
+func heldBy(who string) string {
+	if who == "" {
+		who = "someone else"
 	}
-	a.conn, a.offset = conn, w.Offset
-	if typing && !w.Holder {
-		a.say("someone else holds the keyboard; `pasar attach -i --take " + a.at.job.String() + "` takes it")
-		return a.connect(false)
-	}
-	a.types(typing)
-	return nil
+	return who + " holds the keyboard"
 }
 
 // types makes keys go to the job, or not.
 func (a *attachment) types(typing bool) {
-	a.typing, a.keys = typing, detachKeys{}
-	if a.show.filter != nil {
-		a.show.filter.types = typing
-	}
+	a.typing, a.wants, a.keys = typing, false, detachKeys{want: a.leaveBy}
+	a.show.typing(typing)
 }
 
+// size is the user's terminal's.
 func (a *attachment) size() (cols, rows int) {
 	if cols, rows, err := term.GetSize(int(a.stdin.Fd())); err == nil {
 		return cols, rows
@@ -127,222 +132,88 @@ func (a *attachment) size() (cols, rows int) {
 	return 0, 0
 }
 
-func (a *attachment) greet() {
-	switch {
-	case a.typing:
-		a.say(fmt.Sprintf("attached to job #%d; Ctrl-] then d leaves", a.at.job))
-	case term.IsTerminal(int(a.stdin.Fd())):
-		a.say(fmt.Sprintf("watching job #%d; q leaves, i takes the keyboard", a.at.job))
+// raw makes the terminal pass keys as they are.
+func (a *attachment) raw() error {
+	old, err := term.MakeRaw(int(a.stdin.Fd()))
+	if err != nil {
+		return fmt.Errorf("prepare the terminal: %w", err)
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.keep == nil {
+		a.keep = old
+	}
+	return nil
 }
 
-// say tells the person something, on a line of its own also while the terminal is raw.
-func (a *attachment) say(s string) {
-	_ = a.stdout.Flush()
-	end := "\n"
-	if a.keep != nil {
-		end = "\r\n"
+// leaveTime is how long a terminal is waited for that doesn't take what puts it back.
+const leaveTime = time.Second
+
+// leave puts the terminal back as it was, whichever way the client leaves.
+func (a *attachment) leave(ended bool) {
+	if a.out != nil {
+		a.out.put(a.show.leave(ended))
+		if !a.out.close(leaveTime, nil) {
+			a.stdout = discard()
+		}
+		a.out = nil
 	}
-	_, _ = io.WriteString(a.stderr, "pasar: "+pasar.Clean(s)+end)
+	a.cook()
 }
 
-// loop serves the terminal until the job has ended (nil), the person leaves (errLeft) or it fails.
-func (a *attachment) loop(ctx context.Context) error {
-	resized := make(chan os.Signal, 1)
-	signal.Notify(resized, syscall.SIGWINCH)
-	defer signal.Stop(resized)
-	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT) // it would end the program with the terminal as it is
-	defer signal.Stop(quit)
-
-	typed := make(chan []byte)
-	if a.keep != nil {
-		go readKeys(a.stdin, typed)
-	}
-	frames, sender := a.wire()
-	defer func() { sender.close() }()
-	var lone <-chan time.Time // a prefix is held back
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-quit:
-			return errInterrupted
-		case <-resized:
-			if a.typing {
-				cols, rows := a.size()
-				sender.put(ipc.AttachResize, &ipc.Size{Cols: cols, Rows: rows})
-			}
-		case <-lone:
-			lone = nil
-			sender.typed(a.keys.expire())
-		case b, ok := <-typed:
-			switch {
-			case !ok:
-				return errLeft // the terminal is gone
-			case a.typing:
-				pass, detach := a.keys.feed(b)
-				sender.typed(pass)
-				if detach {
-					return errLeft
-				}
-				lone = nil
-				if a.keys.held != nil {
-					lone = time.After(time.Second)
-				}
-				continue
-			}
-			leave, take := watchKeys(b)
-			if leave {
-				return errLeft
-			}
-			if take {
-				sender.close()
-				if err := a.connect(true); err != nil {
-					return err
-				}
-				a.greet()
-				frames, sender = a.wire()
-			}
-		case f := <-frames:
-			if f.err != nil {
-				return a.lostSupervisor(f.err)
-			}
-			if over, err := a.frame(f); over || err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (a *attachment) lostSupervisor(err error) error {
-	if errors.Is(err, io.EOF) {
-		err = errors.New("its supervisor closed the connection")
-	}
-	return problemf(ipc.CodeUnavailable, "job #%d: %v", a.at.job, err).hint("`pasar show " + a.at.job.String() + "` says what became of it")
-}
-
-// wire starts the goroutines that read from and write to the supervisor. Both end with the connection.
-func (a *attachment) wire() (<-chan frame, *sender) {
-	frames := make(chan frame, 4)
-	conn, gone := a.conn, make(chan struct{})
-	go func() {
-		for {
-			var f frame
-			f.typ, f.body, f.err = conn.Recv()
-			select {
-			case frames <- f:
-			case <-gone:
-				return
-			}
-			if f.err != nil {
-				return
-			}
-		}
-	}()
-	return frames, newSender(conn, gone)
-}
-
-// frame takes one frame; over means that the job has ended and all its output has been shown.
-func (a *attachment) frame(f frame) (over bool, err error) {
-	switch f.typ {
-	case ipc.AttachOut:
-		var o ipc.Out
-		if err := ipc.DecodeBody(f.body, &o); err != nil {
-			return false, err
-		}
-		a.offset = o.Offset + int64(len(o.Data))
-		return false, a.show.put(o.Data)
-	case ipc.AttachSkip:
-		var s ipc.Skip
-		if err := ipc.DecodeBody(f.body, &s); err != nil {
-			return false, err
-		}
-		a.offset = s.To
-		a.say(fmt.Sprintf("%s of output were skipped", pasar.Bytes(s.To-s.From)))
-	case ipc.AttachNote:
-		var n ipc.Note
-		if err := ipc.DecodeBody(f.body, &n); err != nil {
-			return false, err
-		}
-		a.say(n.Text)
-	case ipc.AttachHolder:
-		var h ipc.HolderNote
-		if err := ipc.DecodeBody(f.body, &h); err != nil {
-			return false, err
-		}
-		a.types(h.You)
-		if h.You {
-			a.say("you hold the keyboard; Ctrl-] then d leaves")
-		} else {
-			a.say("the keyboard was taken" + byWhom(h.Who) + "; watching now: q leaves, i takes it back if it is free")
-		}
-	case ipc.AttachExit:
-		return true, nil
-	case ipc.AttachRefused:
-		var r ipc.RefusedFrame
-		if err := ipc.DecodeBody(f.body, &r); err != nil {
-			return false, err
-		}
-		return false, &ipc.Error{Code: r.Code, Message: r.Message}
-	}
-	return false, nil // SIZE, PING, and what a newer supervisor may send
-}
-
-func byWhom(who string) string {
-	if who == "" {
-		return ""
-	}
-	return " by " + who
-}
-
-func (s *screen) put(b []byte) error {
-	if s.text != nil {
-		return s.text.put(b)
-	}
-	if _, err := s.app.stdout.Write(s.filter.filter(b)); err != nil {
-		return err
-	}
-	return s.app.stdout.Flush()
-}
-
-// restore puts the terminal back as it was, whichever way the client leaves.
-func (a *attachment) restore() {
-	if a.show.text != nil {
-		_ = a.show.text.finish()
-	}
-	if a.show.filter != nil {
-		_, _ = a.stdout.WriteString(a.show.filter.undo())
-	}
-	_ = a.stdout.Flush()
+// cook gives the terminal's modes back.
+func (a *attachment) cook() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.keep != nil {
 		_ = term.Restore(int(a.stdin.Fd()), a.keep)
 		a.keep = nil
 	}
 }
 
-// verdict says how the job ended, once the daemon knows.
-func (a *attachment) verdict(ctx context.Context) error {
-	v, err := a.waitOne(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{a.at.job}})
-	if err != nil {
-		return err
+// suspend stops this program as SIGTSTP does, with the terminal as it was.
+func (a *attachment) suspend() {
+	a.out.put(a.show.leave(false))
+	for stop := time.After(leaveTime); a.out.backlog() > 0 && a.out.failure() == nil; {
+		select {
+		case <-a.out.idle:
+			continue
+		case <-stop:
+		}
+		break
 	}
-	a.reportEnd(v)
-	return nil
+	a.mu.Lock()
+	_ = term.Restore(int(a.stdin.Fd()), a.keep)
+	a.mu.Unlock()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	a.show.shown = true // SIGCONT paints it anew
 }
 
-// readKeys hands over what is typed until the terminal is gone. It may outlive the attachment, waiting
-// for a key: nothing else can wake it.
-func readKeys(in *os.File, to chan<- []byte) {
-	defer close(to)
-	for {
-		b := make([]byte, 32<<10)
-		n, err := in.Read(b)
-		if n > 0 {
-			to <- b[:n]
-		}
-		if err != nil {
-			return
+// verdict says how the job ended, and exits as wait does: with the daemon's words, or where there is none with the
+// supervisor's.
+func (a *attachment) verdict(ctx context.Context, end ipc.ExitFrame) error {
+	if a.client != nil {
+		_ = a.client.Close()
+		a.client = nil // it is as old as this stay
+	}
+	err := a.connectOnly(ctx)
+	if err == nil {
+		var v *view
+		if v, err = a.waitOne(ctx, ipc.WaitRequest{Jobs: []pasar.JobID{a.at.job}}); err == nil {
+			a.reportEnd(v)
+			if code := exitOf(&v.JobView); code != exitCompleted {
+				return exit(code)
+			}
+			return nil
 		}
 	}
+	if !isNoDaemon(err) {
+		return err
+	}
+	_ = a.stdout.Flush()
+	a.note(pasar.Clean(a.at.String() + " " + endOf(end)))
+	if end.Exit.Shell() != 0 || end.Error != "" {
+		return exit(exitFailed)
+	}
+	return nil
 }

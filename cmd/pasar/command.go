@@ -54,7 +54,7 @@ const (
 // nothing is built before it is asked for.
 func commands() []*command {
 	return []*command{
-		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), waitCommand(),
+		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(),
 		cancelCommand(), bidCommand(), restartCommand(), holdCommand(), releaseCommand(),
 		statusCommand(), factsCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
 		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(),

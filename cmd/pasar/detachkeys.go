@@ -2,75 +2,91 @@ package main
 
 import (
 	"bytes"
+	"time"
+
+	"pasar/config"
 )
 
-// detachPrefixes are Ctrl-], as a terminal sends it, and in the CSI-u form of the newer keyboard protocols.
-var detachPrefixes = [][]byte{{0x1d}, []byte("\x1b[93;5u"), []byte("\x1b[93;5:1u")}
+// How long keys are held back from the job: those that may be on the way to detaching, as long as a person
+// takes from one key to the next; the start of a sequence, as long as its end may take to arrive.
+const (
+	keysPatience     = time.Second
+	sequencePatience = 50 * time.Millisecond
+)
 
-// detachFinals are what comes after it to detach: d.
-var detachFinals = [][]byte{{'d'}, []byte("\x1b[100u"), []byte("\x1b[100;1u"), []byte("\x1b[100;1:1u")}
-
-// detachKeys finds the keys that detach in what is typed. The prefix alone is held back until it is known
-// what follows; twice it is typed once.
+// detachKeys finds the keys that detach in what is typed. The first of them alone is held back until it is
+// known what follows; twice it is typed once. They are recognised in whatever form the job's keyboard
+// mode has the terminal send them.
 type detachKeys struct {
-	held []byte // the prefix as it came, while it is held back
+	want []config.Key
+	got  int    // how many of them have come
+	held []byte // those, as they came
+	part []byte // the start of a sequence
 }
 
-// feed returns what goes to the job, and whether to detach.
-func (k *detachKeys) feed(b []byte) (pass []byte, detach bool) {
+// feed returns what goes to the job, and whether to detach. b isn't kept.
+func (d *detachKeys) feed(b []byte) (pass []byte, detach bool) {
+	if len(d.part) > 0 {
+		b = append(d.part, b...)
+		d.part = nil
+	}
+	if d.got == 0 && bytes.IndexByte(b, 0x1b) < 0 && !d.begins(b) {
+		return b, false // nearly everything, and every large paste
+	}
 	for len(b) > 0 {
-		p := leading(b, detachPrefixes)
+		k, rest, ok := nextKey(b)
+		if !ok {
+			d.part = bytes.Clone(b)
+			break
+		}
+		b = rest
 		switch {
-		case k.held == nil && p > 0:
-			k.held = bytes.Clone(b[:p])
-			b = b[p:]
-		case k.held == nil:
-			pass = append(pass, b[0])
-			b = b[1:]
-		case p > 0:
-			pass = append(pass, k.held...)
-			k.held, b = nil, b[p:]
-		case leading(b, detachFinals) > 0:
-			k.held = nil
-			return pass, true
+		case k.silent && d.got > 0:
+			d.held = append(d.held, k.raw...)
+		case k.silent:
+			pass = append(pass, k.raw...)
+		case k.is(d.want[d.got]):
+			if d.got++; d.got == len(d.want) {
+				d.drop()
+				return pass, true
+			}
+			d.held = append(d.held, k.raw...)
+		case d.got == 1 && k.is(d.want[0]):
+			pass = append(pass, d.held...)
+			d.drop()
 		default:
-			pass = append(append(pass, k.held...), b[0])
-			k.held, b = nil, b[1:]
+			pass = append(pass, d.held...)
+			d.drop()
+			if k.is(d.want[0]) {
+				d.got, d.held = 1, bytes.Clone(k.raw)
+			} else {
+				pass = append(pass, k.raw...)
+			}
 		}
 	}
 	return pass, false
 }
 
-// expire gives back a prefix that nothing followed for a second.
-func (k *detachKeys) expire() []byte {
-	p := k.held
-	k.held = nil
-	return p
-}
+// begins reports whether the first key, as a plain byte, is in b.
+func (d *detachKeys) begins(b []byte) bool { return bytes.IndexByte(b, d.want[0].Char&0x1f) >= 0 }
 
-// leading is the length of the word that b begins with, or 0.
-func leading(b []byte, words [][]byte) int {
-	for _, w := range words {
-		if bytes.HasPrefix(b, w) {
-			return len(w)
-		}
+func (d *detachKeys) drop() { d.got, d.held = 0, nil }
+
+// patience is how long to wait for more before expire; 0: nothing is held.
+func (d *detachKeys) patience() time.Duration {
+	switch {
+	case d.got > 0:
+		return keysPatience
+	case len(d.part) > 0:
+		return sequencePatience
 	}
 	return 0
 }
 
-// watchKeys reports whether what was typed while watching means to leave, or to take the keyboard. The
-// sequence of a cursor key is neither.
-func watchKeys(b []byte) (leave, take bool) {
-	if len(b) > 0 && b[0] == 0x1b {
-		return false, false
-	}
-	for _, c := range b {
-		switch c {
-		case 'q', 'Q', 0x03, 0x04:
-			return true, false
-		case 'i':
-			return false, true
-		}
-	}
-	return false, false
+// expire gives back what nothing followed in time.
+func (d *detachKeys) expire() []byte {
+	b := append(d.held, d.part...)
+	d.drop()
+	d.part = nil
+	return b
 }

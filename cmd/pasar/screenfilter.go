@@ -1,23 +1,31 @@
 package main
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// A screenFilter lets through what a job may do to the terminal of whoever attached: text, cursor,
-// erasing, colour and the modes listed below. Everything else is left out by default: no titles, no
-// clipboard, no queries that the terminal would answer, no strings that it would keep.
+// A screenFilter lets through what a job may do to the terminal of whoever attached: text, cursor, erasing,
+// colour and the modes listed below. Everything else is left out by default: no titles, no clipboard, no
+// queries that the terminal would answer, no strings that it would keep. Modes that change what the keys and
+// the mouse send are left out too: a display sets those that are wanted by itself, from its model.
+//
+// What passes is whole sequences and whole characters, wherever the input is cut.
 type screenFilter struct {
-	types bool // the client types: modes that change what keys and the mouse send make sense
+	// flat: the terminal shows its alternate screen all the time, whichever of its own the job uses.
+	// A switch doesn't pass, then, but is noted in broke.
+	flat bool
+	// snapshot: the input is a model's, which draws both screens in turn: the second is to be drawn over the first.
+	snapshot bool
+
 	state filterState
 	seq   []byte // of the sequence under way
 	out   []byte
 
+	broke     bool // the job did something to its screen that doesn't pass: it has to be painted anew
 	alternate bool // the alternate screen was asked for
-	region    bool // scroll region or origin mode were: putting them back moves the cursor
+	tabs      bool // tab stops were set
 }
 
 type filterState int
@@ -37,8 +45,19 @@ const maxSequence = 128
 // filter returns what may pass of b; it is valid until the next call. Sequences may be cut anywhere.
 func (f *screenFilter) filter(b []byte) []byte {
 	f.out = f.out[:0]
-	for _, c := range b {
-		f.byte(c)
+	for len(b) > 0 {
+		if f.state == inText { // most is plain text
+			n := 0
+			for n < len(b) && b[n] >= 0x20 && b[n] < 0x7f {
+				n++
+			}
+			f.out = append(f.out, b[:n]...)
+			if b = b[n:]; len(b) == 0 {
+				break
+			}
+		}
+		f.byte(b[0])
+		b = b[1:]
 	}
 	return f.out
 }
@@ -75,7 +94,7 @@ func (f *screenFilter) text(c byte) {
 	switch {
 	case c == 0x1b:
 		f.begin(inEscape)
-	case c >= 0x20 && c < 0x7f, c >= 0x07 && c <= 0x0d: // BEL BS HT LF VT FF CR; neither ENQ nor shifts
+	case c >= 0x20 && c < 0x7f, c >= 0x07 && c <= 0x0f: // BEL BS HT LF VT FF CR SO SI; not ENQ
 		f.out = append(f.out, c)
 	case c >= 0x80:
 		f.begin(inUTF8)
@@ -111,21 +130,32 @@ func (f *screenFilter) escape(c byte) {
 		s := f.state
 		f.text(c)
 		f.state = s
-	case len(f.seq) == 1: // the set for ESC ( or ESC ): ASCII or line drawing
+	case c < 0x30: // an intermediate
+		if len(f.seq) < maxSequence {
+			f.seq = append(f.seq, c)
+		}
+	case len(f.seq) > 0:
 		f.state = inText
-		if c == 'B' || c == '0' {
-			f.out = append(f.out, 0x1b, f.seq[0], c)
+		switch s := string(f.seq); {
+		case (s == "(" || s == ")") && (c == 'B' || c == '0'): // a character set: ASCII, or line drawing
+			f.out = append(append(append(f.out, 0x1b), s...), c)
+		case s == "#" && c == '8': // fills the screen, to align it
+			f.broke = true
 		}
 	case c == '[':
 		f.begin(inCSI)
 	case strings.IndexByte("]PX^_", c) >= 0:
 		f.state = inString
-	case c == '(' || c == ')':
-		f.seq = append(f.seq, c)
-	case c < 0x30: // another intermediate: its final byte is text to us, which harms nobody
 	default:
 		f.state = inText
-		if strings.IndexByte("78DEMc=>", c) >= 0 {
+		switch {
+		case c == 'c': // a terminal's reset goes further than its screen
+			f.broke, f.alternate = true, false
+			if !f.flat {
+				f.out = append(f.out, fullReset...)
+			}
+		case strings.IndexByte("78DEHM", c) >= 0:
+			f.tabs = f.tabs || c == 'H'
 			f.out = append(f.out, 0x1b, c)
 		}
 	}
@@ -142,81 +172,75 @@ func (f *screenFilter) csi(c byte) {
 		f.state = inCSI
 	case c >= 0x40 && c <= 0x7e:
 		f.state = inText
-		f.allow(f.seq, c)
+		f.allow(string(f.seq), c)
 	case c < 0x40 && len(f.seq) <= maxSequence:
 		f.seq = append(f.seq, c)
 	}
 }
 
-// plainFinals end the control sequences without a prefix that may pass: cursor movement, erasing,
-// inserting and deleting, scrolling, colour, scroll region, tabs, repetition, saving the cursor, and
-// the modes insert and newline.
-const plainFinals = "ABCDEFGHIJKLMPSTXZ@`abdefmrsuhl"
+// plainFinals end the control sequences without a prefix that may pass with any numbers: cursor movement,
+// erasing, inserting and deleting, scrolling, colour, scroll region, tabs and repetition. Further ones are
+// in allow.
+const plainFinals = "ABCDEFGHIKLMPSXZ@`abdefgmr"
 
-// Modes of CSI ? … h and l that may pass. The second list is for those who type.
-const (
-	screenModes = " 1 3 5 6 7 12 25 45 47 66 1047 1048 1049 "
-	typingModes = " 9 1000 1002 1003 1004 1005 1006 1015 1016 2004 "
-)
+// screenModes are the modes of CSI ? … h and l that may pass. Not among them is the one of 132 columns, which
+// resizes windows.
+const screenModes = " 5 6 7 12 25 1048 "
 
-func (f *screenFilter) allow(params []byte, final byte) {
-	if len(params) > maxSequence {
-		return
-	}
+// allow decides about CSI params final.
+func (f *screenFilter) allow(params string, final byte) {
+	pass := false
 	switch {
-	case string(params) == "!" && final == 'p': // soft reset
-	case bytes.HasSuffix(params, []byte(" ")) && final == 'q' && numbers(params[:len(params)-1]): // cursor shape
-	case bytes.HasPrefix(params, []byte("?")):
-		rest := params[1:]
+	case len(params) > maxSequence:
+	case strings.HasPrefix(params, "?"):
 		switch final {
 		case 'J', 'K':
-			if !numbers(rest) {
-				return
-			}
+			pass = numbers(params[1:])
 		case 'h', 'l':
-			f.modes(rest, final)
-			return
-		default:
-			return
+			f.modes(params[1:], final)
 		}
-	case strings.IndexByte(plainFinals, final) >= 0 && numbers(params):
+	case params == "!" && final == 'p': // soft reset
+		pass = true
+	case strings.HasSuffix(params, " ") && final == 'q': // cursor shape
+		pass = numbers(params[:len(params)-1])
+	case !numbers(params):
+	case final == 'h' || final == 'l': // insert mode; one of the others locks the keyboard
+		pass = params == "4"
+	case final == 'J': // the scrollback is the user's
+		pass = params != "3"
+	case final == 'T': // more numbers would be mouse tracking
+		pass = !strings.ContainsAny(params, ";:")
+	case final == 's' || final == 'u': // with numbers, margins and another thing
+		pass = params == ""
 	default:
-		return
+		pass = strings.IndexByte(plainFinals, final) >= 0
+		f.tabs = f.tabs || final == 'g'
 	}
-	f.region = f.region || final == 'r'
-	f.out = append(f.out, "\x1b["...)
-	f.out = append(f.out, params...)
-	f.out = append(f.out, final)
-}
-
-// undo puts a terminal back that the job may have left in any state: mouse, paste and focus reports,
-// cursor keys and keypad, insert mode, line drawing, colours, the cursor, and where it was asked for
-// the scroll region and the alternate screen. It ends on a fresh line.
-func (f *screenFilter) undo() string {
-	s := "\x18\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004l\x1b[?1;5;66l\x1b>\x1b[4;20l\x1b(B\x1b)B\x1b[?7;25h\x1b[0 q\x1b[m"
-	if f.region {
-		s += "\x1b7\x1b[?6l\x1b[r\x1b8"
+	if pass {
+		f.out = append(append(append(f.out, "\x1b["...), params...), final)
 	}
-	if f.alternate {
-		s += "\x1b[?1049l"
-	}
-	return s + "\r\n"
 }
 
 // modes passes those modes of a list that are allowed.
-func (f *screenFilter) modes(list []byte, final byte) {
+func (f *screenFilter) modes(list string, final byte) {
 	var kept []string
-	for _, m := range strings.Split(string(list), ";") {
+	for m := range strings.SplitSeq(list, ";") {
 		if _, err := strconv.ParseUint(m, 10, 16); err != nil {
 			continue
 		}
-		if in := " " + m + " "; strings.Contains(screenModes, in) || f.types && strings.Contains(typingModes, in) {
-			kept = append(kept, m)
-			switch m {
-			case "47", "1047", "1049":
-				f.alternate = final == 'h'
-			case "6":
-				f.region = true
+		switch m {
+		case "47", "1047", "1049":
+			f.alternate = final == 'h'
+			switch {
+			case !f.flat:
+				kept = append(kept, m)
+			case f.snapshot && f.alternate:
+				f.out = append(f.out, "\x1b[m\x1b[2J\x1b[H"...)
+			}
+			f.broke = f.flat
+		default:
+			if strings.Contains(screenModes, " "+m+" ") {
+				kept = append(kept, m)
 			}
 		}
 	}
@@ -226,16 +250,32 @@ func (f *screenFilter) modes(list []byte, final byte) {
 	}
 }
 
-// numbers reports whether params are numbers of at most five digits: a larger count could only keep the
+// softReset takes back what may pass, but for tab stops and the screen in use: origin and scroll region, wrapping,
+// reverse video, insert mode, character sets, cursor shape, colours. The cursor is at the top.
+const softReset = "\x1b[?5;6l\x1b[r\x1b[?7;25h\x1b[4l\x1b(B\x1b)B\x0f\x1b[0 q\x1b[m"
+
+// fullReset is softReset on a cleared main screen.
+const fullReset = "\x1b[?1049l" + softReset + "\x1b[2J\x1b[H"
+
+// tabStops puts tab stops back at every eighth column of so many.
+func tabStops(cols int) []byte {
+	b := []byte("\x1b[3g")
+	for c := 9; c <= cols; c += 8 {
+		b = append(b, "\x1b["+strconv.Itoa(c)+"G\x1bH"...)
+	}
+	return append(b, '\r')
+}
+
+// numbers reports whether params are numbers of at most four digits each: a larger one could only keep the
 // terminal busy.
-func numbers(params []byte) bool {
+func numbers(params string) bool {
 	digits := 0
-	for _, c := range params {
+	for _, c := range []byte(params) {
 		switch {
 		case c == ';' || c == ':':
 			digits = 0
 		case c >= '0' && c <= '9':
-			if digits++; digits > 5 {
+			if digits++; digits > 4 {
 				return false
 			}
 		default:

@@ -7,62 +7,69 @@ import (
 	"unicode/utf8"
 )
 
-func filtered1(in string, types bool) string {
-	f := &screenFilter{types: types}
+func passed(in string) string {
+	f := &screenFilter{}
 	return string(f.filter([]byte(in)))
 }
 
 func TestAJobMayDrawAndNothingElse(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain é 漢字\r\n\t\b\a":                          "plain é 漢字\r\n\t\b\a",
-		"\x1b[31;1mred\x1b[0m":                          "\x1b[31;1mred\x1b[0m",
-		"\x1b[38:2::1:2:3mrgb":                          "\x1b[38:2::1:2:3mrgb",
-		"\x1b[2J\x1b[H\x1b[10;20H":                      "\x1b[2J\x1b[H\x1b[10;20H",
-		"\x1b(0lqk\x1b(B":                               "\x1b(0lqk\x1b(B",
-		"\x1b7\x1b8\x1bM\x1b=\x1b>":                     "\x1b7\x1b8\x1bM\x1b=\x1b>",
-		"\x1b[?25l\x1b[?1049h":                          "\x1b[?25l\x1b[?1049h",
-		"\x1b[?25;2026;1049h":                           "\x1b[?25;1049h", // but not synchronized output
-		"\x1b[?2004h\x1b[?1000;1006h":                   "",               // only for who types
-		"\x1b]0;title\a.":                               ".",              // title
-		"\x1b]52;c;aGk=\x1b\\.":                         ".",              // clipboard
-		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\":      "link",           // hyperlink
-		"\x1bPq#0;2\x1b\\.":                             ".",              // sixel
-		"\x1b_Gf=100\x1b\\.\x1b^pm\x1b\\.\x1bXs\x1b\\.": "...",            // APC PM SOS
-		"\x1b[c\x1b[>c\x1b[6n\x1b[5n\x1b[?6n\x1b[x":     "",               // queries
-		"\x1b[?2026$p\x1b[21t\x1b[8;9;9t":               "",               // mode and window
-		"\x1b[>4;2m\x1b[>1u\x1b[<u\x1b[=1u":             "",               // keyboard protocols
-		"\x1b[99999999999A.":                            ".",              // a count that only costs time
-		"\x1b[5 q":                                      "\x1b[5 q",       // cursor shape
-		"\x1b[!p":                                       "\x1b[!p",        // soft reset
-		"\x05\x0e\x0f\x00\x7f.":                         ".",              // answerback, shifts
-		"\x1b]unterminated \x18.":                       ".",              // CAN ends a string
-		"\x1b]a\x1b[31mb":                               "\x1b[31mb",      // so does a new sequence
-		"\xc2\x9b31mx\xc2\x85y":                         "31mxy",          // C1 as UTF-8
-		"\x9b31m":                                       "\ufffd31m",      // C1 as a byte
-		"\xff\xfea":                                     "\ufffd\ufffda",
-		"\xe6\xbc":                                      "", // half a character, so far
+		"plain é 漢字\r\n\t\b\a":                           "plain é 漢字\r\n\t\b\a",
+		"\x1b[31;1mred\x1b[0m":                           "\x1b[31;1mred\x1b[0m",
+		"\x1b[38:2::1:2:3mrgb":                           "\x1b[38:2::1:2:3mrgb",
+		"\x1b[2J\x1b[H\x1b[10;20H":                       "\x1b[2J\x1b[H\x1b[10;20H",
+		"\x1b(0lqk\x1b(B":                                "\x1b(0lqk\x1b(B",
+		"\x1b7\x1b8\x1bM":                                "\x1b7\x1b8\x1bM",
+		"\x1b=\x1b>\x1b[?1h\x1b[?66h":                    "", // what the keys send: the display sets it
+		"\x1b[?25l\x1b[?1049h":                           "\x1b[?25l\x1b[?1049h",
+		"\x1b[?25;2026;1049h":                            "\x1b[?25;1049h",  // but not synchronized output
+		"\x1b[?2004h\x1b[?1000;1006h\x1b[?1004h":         "",                // the mouse's and others' reports: the display sets them
+		"\x1b[>4;2m\x1b[>1u\x1b[<u\x1b[=1u":              "",                // keyboard protocols: the display
+		"\x1b[4h\x1b[20l\x1b[2h\x1b[12l\x1b[4;2h":        "\x1b[4h",         // mode 2 locks the keyboard
+		"\x1b[?3h.":                                      ".",               // 132 columns: resizes windows
+		"\x1b[2J\x1b[3J\x1b[?2J":                         "\x1b[2J\x1b[?2J", // the scrollback is the user's
+		"\x1b[3T\x1b[1;2;3;4;5T":                         "\x1b[3T",         // mouse tracking in disguise
+		"\x1b[s\x1b[u\x1b[1;5s":                          "\x1b[s\x1b[u",
+		"\x1bH\x1b[3g\x1b[0g":                            "\x1bH\x1b[3g\x1b[0g", // tab stops
+		"\x1b[9999b\x1b[10000b":                          "\x1b[9999b",          // a count that only costs time
+		"\x1b]0;title\a.":                                ".",                   // title
+		"\x1b]52;c;aGk=\x1b\\.\x1b]52;c;?\a\x1b]52;c;\a": ".",                   // clipboard: set, asked for, cleared
+		"\x1b]10;?\a\x1b]11;?\a\x1b]4;1;rgb:0/0/0\a.":    ".",                   // colours
+		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\":       "link",                // hyperlink
+		"\x1bPq#0;2\x1b\\.\x1bP+q544e\x1b\\":             ".",                   // sixel, termcap
+		"\x1b_Gf=100\x1b\\.\x1b^pm\x1b\\.\x1bXs\x1b\\.":  "...",                 // APC PM SOS
+		"\x1b[c\x1b[>c\x1b[=c\x1b[6n\x1b[5n\x1b[?6n\x1b[x\x1b[?u\x1b[>q\x1bZ": "", // queries
+		"\x1b[?2026$p\x1b[4$p\x1b[21t\x1b[8;9;9t\x1b[5i\x1b[?5i":              "", // modes, window, printer
+		"\x1b[99999999999A.":      ".",
+		"\x1b[5 q":                "\x1b[5 q", // cursor shape
+		"\x1b[!p":                 "\x1b[!p",  // soft reset
+		"\x1bc":                   fullReset,  // the screen's part of a reset
+		"\x0ex\x0f":               "\x0ex\x0f",
+		"\x05\x00\x7f.":           ".",         // answerback
+		"\x1b#8\x1b%G\x1b(A.":     ".",         // nothing of them is left as text
+		"\x1b]unterminated \x18.": ".",         // CAN ends a string
+		"\x1b]a\x1b[31mb":         "\x1b[31mb", // so does a new sequence
+		"\xc2\x9b31mx\xc2\x85y":   "31mxy",     // C1 as UTF-8
+		"\x9b31m":                 "\ufffd31m", // C1 as a byte
+		"\xff\xfea":               "\ufffd\ufffda",
+		"\xe6\xbc":                "", // half a character, so far
 	} {
-		if got := filtered1(in, false); got != want {
+		if got := passed(in); got != want {
 			t.Errorf("%q passes as %q, want %q", in, got, want)
 		}
 	}
-	if got := filtered1("\x1b[?2004h\x1b[?1000;1006h", true); got != "\x1b[?2004h\x1b[?1000;1006h" {
-		t.Errorf("who types gets %q", got)
-	}
 }
 
-func TestLeavingUndoesWhatTheJobDid(t *testing.T) {
-	f := &screenFilter{}
-	if u := f.undo(); strings.Contains(u, "1049") || strings.Contains(u, "\x1b[r") || !strings.Contains(u, "25h") {
-		t.Errorf("after nothing: %q", u)
+func TestOnOneScreenASwitchToTheOtherIsARepaint(t *testing.T) {
+	for in, want := range map[string]string{"\x1b[?1049h": "", "\x1b[?25;47h": "\x1b[?25h", "\x1b[?1047l": "", "\x1bc": "", "\x1b#8": ""} {
+		f := &screenFilter{flat: true}
+		if got := string(f.filter([]byte(in))); got != want || !f.broke {
+			t.Errorf("%q passes as %q, and breaks the screen: %v", in, got, f.broke)
+		}
 	}
-	f.filter([]byte("\x1b[?1049h\x1b[2;5r"))
-	if u := f.undo(); !strings.Contains(u, "\x1b[?1049l") || !strings.Contains(u, "\x1b[r") {
-		t.Errorf("after the alternate screen and a region: %q", u)
-	}
-	f.filter([]byte("\x1b[?1049l"))
-	if strings.Contains(f.undo(), "1049") {
-		t.Error("the alternate screen is left twice")
+	f := &screenFilter{flat: true}
+	if f.filter([]byte("\x1b[?1048h\x1b[?7l\x1b[2;5r")); f.broke {
+		t.Error("modes of one screen break it")
 	}
 }
 
@@ -71,7 +78,7 @@ func FuzzScreenFilter(f *testing.F) {
 		f.Add([]byte(s), 1)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
-		whole := filtered1(string(b), false)
+		whole := passed(string(b))
 		split := &screenFilter{}
 		if len(b) > 0 {
 			cut = int(uint(cut) % uint(len(b)))
@@ -83,7 +90,7 @@ func FuzzScreenFilter(f *testing.F) {
 		if got != whole {
 			t.Fatalf("cut at %d: %q, whole: %q", cut, got, whole)
 		}
-		if !utf8.ValidString(whole) || len(whole) > 3*len(b)+8 {
+		if !utf8.ValidString(whole) || len(whole) > 3*len(b)+8+len(fullReset)*bytes.Count(b, []byte("c")) {
 			t.Fatalf("%q became %q", b, whole)
 		}
 		for _, bad := range []string{"\x1b]", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x05", "\u009b"} {
@@ -91,7 +98,7 @@ func FuzzScreenFilter(f *testing.F) {
 				t.Fatalf("%q passes %q", b, bad)
 			}
 		}
-		if again := filtered1(whole, false); again != whole && !bytes.Contains(b, []byte{0x1b}) {
+		if again := passed(whole); again != whole && !bytes.Contains(b, []byte{0x1b}) {
 			t.Fatalf("filtering twice changes %q to %q", whole, again)
 		}
 	})

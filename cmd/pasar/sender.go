@@ -10,6 +10,9 @@ import (
 // is dropped, for a job that doesn't read its input.
 const maxTyped = 16 << 20
 
+// maxPiece is how much of what is typed goes in one frame.
+const maxPiece = 32 << 10
+
 // A sender sends frames in order without making its callers wait: a job that doesn't read must not keep
 // anyone from leaving.
 type sender struct {
@@ -28,20 +31,21 @@ type message struct {
 	size int
 }
 
-func newSender(conn *ipc.AttachConn, gone chan struct{}) *sender {
+// newSender starts the sending, which ends with gone. A connection on which something can't be sent is closed, so
+// that its reader notices.
+func newSender(conn *ipc.AttachConn, gone chan struct{}, rescue func()) *sender {
 	s := &sender{conn: conn, gone: gone, some: make(chan struct{}, 1)}
-	go s.run()
+	go func() {
+		defer guarded(rescue)
+		s.run()
+	}()
 	return s
 }
 
-// close ends the sending, and whoever waits on gone.
-func (s *sender) close() { close(s.gone) }
-
 // typed sends input, in pieces that fit a frame.
 func (s *sender) typed(b []byte) {
-	const most = 32 << 10
 	for len(b) > 0 {
-		n := min(len(b), most)
+		n := min(len(b), maxPiece)
 		s.put(ipc.AttachIn, &ipc.In{Data: b[:n]})
 		b = b[n:]
 	}
@@ -82,7 +86,8 @@ func (s *sender) run() {
 			s.size -= m.size
 			s.mu.Unlock()
 			if s.conn.Send(m.typ, m.body) != nil {
-				return // the reader sees why
+				_ = s.conn.Close()
+				return
 			}
 		}
 	}
