@@ -126,9 +126,11 @@ func TestNothingOfAnOuterJobIsInherited(t *testing.T) {
 
 func TestTheSubmittersTerminalAndServiceStayOutside(t *testing.T) {
 	env := target.Environment(attempt("COLUMNS=1", "LINES=1", "TMUX=x", "TMUX_PANE=x", "STY=x", "NOTIFY_SOCKET=x",
-		"LISTEN_FDS=1", "LISTEN_PID=1", "LISTEN_FDNAMES=x", "INVOCATION_ID=x", "TERM=dumb", "PATH=/bin"), dirs)
+		"LISTEN_FDS=1", "LISTEN_PID=1", "LISTEN_FDNAMES=x", "INVOCATION_ID=x",
+		"JOURNAL_STREAM=8:1", "SYSTEMD_EXEC_PID=1", "WATCHDOG_USEC=1", "WATCHDOG_PID=1", "MEMORY_PRESSURE_WATCH=/x", "TERM=dumb", "PATH=/bin"), dirs)
 	absent(t, env, "COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID",
-		"LISTEN_FDNAMES", "INVOCATION_ID")
+		"LISTEN_FDNAMES", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "WATCHDOG_USEC", "WATCHDOG_PID",
+		"MEMORY_PRESSURE_WATCH")
 	want(t, env, "TERM", "xterm-256color")
 	want(t, env, "PATH", "/bin")
 }

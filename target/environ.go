@@ -53,10 +53,16 @@ func (e *environ) drop(f func(k string) bool) {
 func (e *environ) dropForeign() {
 	e.drop(func(k string) bool {
 		switch k {
-		case "COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "NOTIFY_SOCKET", "INVOCATION_ID":
+		case "COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY",
+			"NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "MANAGERPID", "FDSTORE":
 			return true
 		}
-		return strings.HasPrefix(k, "LISTEN_")
+		for _, prefix := range []string{"LISTEN_", "WATCHDOG_", "MEMORY_PRESSURE_"} {
+			if strings.HasPrefix(k, prefix) {
+				return true
+			}
+		}
+		return false
 	})
 }
 
