@@ -32,8 +32,7 @@ type Writer struct {
 	mu   sync.Mutex // guards what follows; written by the writing goroutine alone
 	segs []Segment  // oldest first; the last one is file's, if there is a file
 	file *os.File   // the newest segment; nil once it is known to be gone
-	gaps []Gap      // within segments, or that will never be written
-	lost int64      // bytes that were never written
+	gaps []Gap      // what was never written, or was cut off
 }
 
 // Create makes the first segment in a directory. There must be no other writer.
@@ -147,7 +146,6 @@ func (w *Writer) addGap(g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gaps = addGap(w.gaps, g)
-	w.lost += g.To - g.From
 }
 
 // rotate begins a segment at an offset. It is there before an old one goes.
@@ -180,7 +178,7 @@ func (w *Writer) rotate(off int64) error {
 		segs = append(segs[:1], segs[1+n:]...)
 	}
 	if off > w.end {
-		w.lost += off - w.end
+		w.gaps = addGap(w.gaps, Gap{w.end, off})
 	}
 	w.segs, w.file = append(segs, Segment{Offset: off}), f
 	w.mu.Unlock()
@@ -248,11 +246,14 @@ func (w *Writer) GiveUp(end int64) {
 	w.end = end
 }
 
-// Lost is how many bytes were never written.
-func (w *Writer) Lost() int64 {
+// Lost is how many bytes were never written, or were cut off.
+func (w *Writer) Lost() (n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lost
+	for _, g := range w.gaps {
+		n += g.To - g.From
+	}
+	return n
 }
 
 // dropped is what was let go between the first segment and the others.

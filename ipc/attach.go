@@ -12,6 +12,7 @@ import (
 //
 //   - "watch" and "type", without Paint: a follower. After WELCOME come OUT frames from the offset
 //     asked for, without a gap (one in the log is told by SKIP), then EXIT once every byte has been sent.
+//     MARK comes before bytes of another time or stream than those before.
 //   - "watch" and "type", with Paint: a terminal. After WELCOME comes the screen as it is, in SNAP frames
 //     of which all but the last have More; then OUT from the SNAP's offset on. A terminal that falls behind
 //     gets SNAP again, with the present screen, instead of what it missed. SIZE comes before the first
@@ -59,6 +60,7 @@ const (
 	AttachStatus  = 74
 	AttachEvent   = 75
 	AttachScreen  = 76
+	AttachMark    = 77
 )
 
 // An AttachMode says what a peer wants of a supervisor.
@@ -142,6 +144,15 @@ type In struct {
 type Out struct {
 	Offset int64
 	Data   []byte
+}
+
+// MarkFrame says that output from Offset on, up to the next mark, came at At, or within a second of it, and
+// is of a stream of a job without a terminal. At is 0, and Stream too, if the supervisor doesn't know any
+// more: the index beside the log does.
+type MarkFrame struct {
+	Offset int64
+	At     int64 // Unix milliseconds
+	Stream int   // 1 standard output, 2 standard error; 0: a terminal's
 }
 
 // Skip says that output in [From, To) is not to be had (a gap in the log).

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 // Names of cgroups. An attempt's own is pasar-<nonce>, or has the name of its unit; in it are sup for the
@@ -182,7 +183,7 @@ type cradle struct {
 }
 
 func (n *nursery) make() (*cradle, error) {
-	lock, err := openFile(n.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	lock, err := attemptdir.OpenFile(n.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make cgroup: %w", err)
 	}
@@ -196,7 +197,7 @@ func (n *nursery) make() (*cradle, error) {
 		err = os.Mkdir(filepath.Join(c.dir, supDir), 0o755)
 	}
 	if err == nil {
-		c.sup, err = openFile(filepath.Join(c.dir, supDir), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		c.sup, err = attemptdir.OpenFile(filepath.Join(c.dir, supDir), unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	}
 	if err != nil {
 		c.abandon()
@@ -222,7 +223,7 @@ func (c *cradle) abandon() {
 // sweep removes the cgroups of supervisors that are gone: those in which nothing runs. One whose
 // supervisor is only just being started is under the lock.
 func (n *nursery) sweep() {
-	lock, err := openFile(n.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	lock, err := attemptdir.OpenFile(n.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return
 	}
@@ -285,7 +286,7 @@ func procsOf(dir string) ([]int, error) {
 
 // writeCgroup writes one of a cgroup's files.
 func writeCgroup(dir, name, value string) error {
-	f, err := openFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	f, err := attemptdir.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}

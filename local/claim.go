@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 // voidFile is what an empty claim is renamed to before a launch is begun afresh.
@@ -53,7 +54,7 @@ func lookAt(dir string) (claim, error) {
 
 // lookOnce opens a claim and looks at it; current is false if the file was moved away meanwhile.
 func lookOnce(path string) (c claim, current bool, err error) {
-	f, err := openFile(path, os.O_RDONLY, 0)
+	f, err := attemptdir.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return claim{state: claimNone}, true, nil
 	}
@@ -137,7 +138,7 @@ func bar(dir string) (bool, error) {
 // clears and the other finds what became of it. False: look again.
 func void(dir string) (bool, error) {
 	path := filepath.Join(dir, pasar.ClaimFile)
-	f, err := openFile(path, os.O_RDONLY, 0)
+	f, err := attemptdir.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

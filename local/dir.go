@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/target"
 )
 
@@ -131,7 +132,7 @@ func (m *Machine) writeSpec(a target.Attempt) error {
 	}
 	// A name of its own, for there may be another launcher.
 	tmp := filepath.Join(dir, pasar.SpecFile+"."+strconv.FormatUint(rand.Uint64(), 36))
-	f, err := openFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := attemptdir.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("write spec: %w", err)
 	}
@@ -151,7 +152,7 @@ func (m *Machine) writeSpec(a target.Attempt) error {
 
 // readBounded reads a whole file of at most max bytes.
 func readBounded(path string, max int64) ([]byte, error) {
-	f, err := openFile(path, os.O_RDONLY, 0)
+	f, err := attemptdir.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/ipc"
 	"pasar/target"
 )
@@ -317,7 +318,7 @@ func passing(err error) bool {
 // Its environment is clean: whatever variables this process carries (it may have been started by a job) are
 // not the supervisor's.
 func (p *pool) spawn(n *nursery) (*warm, error) {
-	null, err := openFile(os.DevNull, os.O_RDWR, 0)
+	null, err := attemptdir.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +379,7 @@ func (p *pool) openLog() (*os.File, error) {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > maxWarmLog {
 		flags |= os.O_TRUNC
 	}
-	return openFile(path, flags, 0o600)
+	return attemptdir.OpenFile(path, flags, 0o600)
 }
 
 // died says how a supervisor ended that never had an attempt, with the last line it logged.

@@ -3,16 +3,17 @@ package supervisor
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/ipc"
 )
 
@@ -27,6 +28,7 @@ type attempt struct {
 
 	changed bell // anything that peers are told, but output
 	history history
+	clients atomic.Pointer[server] // nil before there can be any
 	output  *output
 	events  *events
 	keys    *keyboard
@@ -37,7 +39,7 @@ type attempt struct {
 	over  chan struct{} // closed when no stop will be taken any more
 	term  chan struct{} // closed when the supervisor itself is asked to end
 
-	pty     *terminal
+	wire    wire
 	startAt time.Time
 	startUp time.Duration // by the boot-time clock
 	pid     int
@@ -46,12 +48,13 @@ type attempt struct {
 
 // newAttempt opens what an attempt needs before its claim says that a fork may have happened.
 func newAttempt(log *slog.Logger, k *kit, dir, sock string, spec pasar.AttemptSpec) (*attempt, error) {
-	file, err := openFile(filepath.Join(dir, pasar.OutputFile), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	disk, err := attemptdir.Create(dir, spec.LogMax)
 	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
+		return nil, err
 	}
-	a := &attempt{log: log, dir: dir, spec: spec, sock: sock, output: newOutput(log, file),
+	a := &attempt{log: log, dir: dir, spec: spec, sock: sock,
 		kit: k, stops: make(chan pasar.Stop), over: make(chan struct{}), term: make(chan struct{}, 1)}
+	a.output = newOutput(log, disk, a.announce)
 	a.history.bell = &a.changed
 	a.keys = newKeyboard(a)
 	if !spec.NoPTY {
@@ -61,7 +64,6 @@ func newAttempt(log *slog.Logger, k *kit, dir, sock string, spec pasar.AttemptSp
 	a.events, err = watchEvents(log, k.notify, filepath.Join(dir, pasar.EventsFile), &a.changed)
 	if err != nil {
 		a.output.close()
-		_ = file.Close()
 		return nil, err
 	}
 	return a, nil
@@ -101,7 +103,7 @@ func (a *attempt) run() {
 	pumped := make(chan struct{})
 	go func() {
 		defer close(pumped)
-		a.output.pump(a.pty.master)
+		a.wire.pump(a.output)
 	}()
 	end := newEnding(a, reap, pumped)
 	end.run() // until nothing that descends from us is left
@@ -121,13 +123,13 @@ func (a *attempt) run() {
 
 	end.drain()
 	a.keys.close()
-	a.pty.close()
+	a.wire.close()
 	a.finish(reap)
 }
 
-// launch makes the terminal and forks.
+// launch makes the terminal, or the pipes, and forks.
 func (a *attempt) launch() error {
-	t, err := a.kit.terminal(a.spec.Cols, a.spec.Rows)
+	t, err := a.kit.wire(&a.spec)
 	if err != nil {
 		a.output.close()
 		return err
@@ -142,8 +144,12 @@ func (a *attempt) launch() error {
 		return err
 	}
 	a.startAt, a.startUp = time.Now(), bootTime()
-	a.pty, a.pid = t, pid
-	a.keys.start(t)
+	a.wire, a.pid = t, pid
+	if t, ok := t.(*terminal); ok {
+		a.keys.start(t)
+	} else {
+		a.keys.shutdown() // nobody reads it
+	}
 	return nil
 }
 
@@ -168,9 +174,6 @@ func (a *attempt) finish(reap *reaper) {
 			a.log.Error("finish log", "error", err)
 		}
 	}()
-	if err := a.output.writeIndex(a.dir); err != nil {
-		a.log.Error("finish log", "error", err)
-	}
 	r.Tail = a.output.tail()
 	r.Screen = a.display.last()
 	r.EndedAt = time.Now()

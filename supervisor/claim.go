@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/ipc"
 )
 
@@ -23,7 +24,7 @@ const maxSpec = 8 << 20
 // readSpec reads an attempt's spec.
 func readSpec(dir string) (pasar.AttemptSpec, error) {
 	var spec pasar.AttemptSpec
-	f, err := openFile(filepath.Join(dir, pasar.SpecFile), unix.O_RDONLY, 0)
+	f, err := attemptdir.OpenFile(filepath.Join(dir, pasar.SpecFile), unix.O_RDONLY, 0)
 	if err != nil {
 		return spec, fmt.Errorf("read spec: %w", err)
 	}
@@ -45,7 +46,7 @@ func readSpec(dir string) (pasar.AttemptSpec, error) {
 // takeClaim creates the claim file, which at most one supervisor ever can, and locks it. The file
 // stays open, and so locked, for as long as the process lives.
 func takeClaim(dir string) (*os.File, error) {
-	f, err := openFile(filepath.Join(dir, pasar.ClaimFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := attemptdir.OpenFile(filepath.Join(dir, pasar.ClaimFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return nil, errTaken
 	}

@@ -40,7 +40,7 @@ type display struct {
 	mu         sync.Mutex // guards what follows; nothing is read, written or sent with it but from the ring
 	cols, rows int
 	screen     *vt.Screen // nil: nobody needed it yet
-	pen        []byte     // while there is no screen: colours in effect at at
+	pen        []byte     // colours passed over that the screen hasn't been told yet
 	buf        []byte
 	sized      bool // the size changed on the way
 	painted    painting
@@ -116,7 +116,7 @@ func (d *display) shed(end int64) {
 // ordinary reports whether plain lines do on the screen what they do on a new one: the whole page scrolls
 // and characters overwrite what is there.
 func (d *display) ordinary() bool {
-	return d.drawn.Load() == 0
+	return d.drawn.Load() == 0 || d.screen.Ordinary()
 }
 
 // make makes the screen if there is none.
@@ -125,8 +125,6 @@ func (d *display) make() {
 		return
 	}
 	d.renew()
-	d.put(d.pen)
-	d.pen = nil
 }
 
 func (d *display) renew() {
@@ -146,7 +144,7 @@ func (d *display) writePlain(to int64) {
 		d.write(to)
 		return
 	}
-	d.pieces(to, func(p []byte) { overwrite(p, d.cols, d.put) })
+	d.pieces(to, func(p []byte) { overwrite(p, d.cols, d.put, d.colour) })
 }
 
 // pieces calls f with the output up to an offset, piece by piece, and counts it as done.
@@ -182,6 +180,9 @@ func (d *display) put(p []byte) {
 			d.renew()
 		}
 	}()
+	if len(d.pen) > 0 {
+		d.flush()
+	}
 	d.painted = painting{}
 	_, _ = d.screen.Write(p)
 }
@@ -202,6 +203,7 @@ func (d *display) resize(cols, rows int) {
 		d.screen.Resize(cols, rows)
 	}
 	d.sizes.add(cols, rows, at)
+	d.out.sized(cols, rows, at)
 }
 
 // hold says that somebody begins to look, release that they have ended.

@@ -63,7 +63,7 @@ func (e *ending) run() {
 	for {
 		reaped := e.reap.any.wait()
 		if e.reaped {
-			e.a.pty.closeSlave()
+			e.a.wire.letGo()
 		}
 		next, gone := e.step(time.Now())
 		if gone {
@@ -263,7 +263,7 @@ func (e *ending) drain() {
 	case <-t.C:
 	}
 	e.a.record.TailForced = true
-	e.a.pty.master.cut()
+	e.a.wire.cut()
 	<-e.pumped
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/jobproto"
 )
 
@@ -59,7 +60,7 @@ type rate struct {
 
 // watchEvents creates the events file, if need be, and follows it.
 func watchEvents(log *slog.Logger, n *notifier, path string, changed *bell) (*events, error) {
-	f, err := openFile(path, os.O_CREATE|os.O_RDONLY|unix.O_NONBLOCK, 0o600)
+	f, err := attemptdir.OpenFile(path, os.O_CREATE|os.O_RDONLY|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open events: %w", err)
 	}

@@ -49,8 +49,8 @@ func newForker() *forker {
 	return f
 }
 
-// fork starts the main process on the terminal's slave and returns its pid.
-func (f *forker) fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (pid int, err error) {
+// fork starts the main process at the far end of a wire and returns its pid.
+func (f *forker) fork(log *slog.Logger, spec *pasar.AttemptSpec, t wire) (pid int, err error) {
 	done := make(chan struct{})
 	f.ask <- func() {
 		pid, err = forkHere(log, spec, t, f.cell)
@@ -62,7 +62,7 @@ func (f *forker) fork(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal) (p
 
 // forkHere does the work of fork on the present thread. What a child inherits is set on ourselves and
 // put back: nothing runs between fork and exec that could do it in the child.
-func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal, c *cell) (int, error) {
+func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t wire, c *cell) (int, error) {
 	cwd := string(spec.Cwd)
 	argv, env := plain(spec.Argv), plain(spec.Surroundings.Env)
 	if err := enterable(cwd); err != nil {
@@ -90,14 +90,8 @@ func forkHere(log *slog.Logger, spec *pasar.AttemptSpec, t *terminal, c *cell) (
 	}
 	defer lowerLimits(log, spec.Surroundings.Limits)()
 
-	fd := t.slave.Fd()
 	sys := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if t.led {
-		sys.Foreground, sys.Ctty = true, int(fd) // its own group, in our session
-	} else {
-		sys.Setsid, sys.Setctty, sys.Ctty = true, true, 0
-	}
-	attr := &syscall.ProcAttr{Dir: cwd, Env: env, Files: []uintptr{fd, fd, fd}, Sys: sys}
+	attr := &syscall.ProcAttr{Dir: cwd, Env: env, Files: t.child(sys), Sys: sys}
 	pid, err := c.forkExec(file, argv, attr)
 	if errors.Is(err, syscall.ENOEXEC) {
 		// A script without an interpreter line: execvp(3) gives it to the shell.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 // A missingInterpreter is why execve(2) says that there is no such file, though the program is there.
@@ -63,7 +64,7 @@ func lacking(file, cwd string) error {
 // interpreter is what the first line of a script names.
 func interpreter(file string) (name string, script bool) {
 	const most = 256 // bytes that the kernel looks at
-	f, err := openFile(file, os.O_RDONLY, 0)
+	f, err := attemptdir.OpenFile(file, os.O_RDONLY, 0)
 	if err != nil {
 		return "", false
 	}

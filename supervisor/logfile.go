@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 // A LogFile is where a supervisor's log goes: to descriptor 2 while it is warm, and then to a file in the
@@ -21,7 +22,7 @@ func (l *LogFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil && l.dir != "" {
-		f, err := openFile(filepath.Join(l.dir, pasar.SupLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		f, err := attemptdir.OpenFile(filepath.Join(l.dir, pasar.SupLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return os.Stderr.Write(p)
 		}

@@ -1,14 +1,13 @@
 package supervisor
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
+
+	"pasar/attemptdir"
 )
 
 // isEnd reports whether a read of a PTY ended as it should: EIO says that no slave is open.
@@ -26,6 +25,7 @@ func (o *output) write() {
 			backlog, closed := o.ring.end-o.done, o.closed
 			o.mu.Unlock()
 			if backlog == 0 {
+				o.noteSizes()
 				if closed {
 					return
 				}
@@ -58,59 +58,76 @@ func (o *output) rest(d time.Duration) {
 // before the log could take them become a gap.
 func (o *output) writeBatch(buf []byte) ([]byte, error) {
 	o.mu.Lock()
-	from, start := o.done, o.ring.start()
-	if start > from {
-		o.addGap(from, start)
-		from = start
-		o.done = start
-	}
+	o.done = max(o.done, o.ring.start())
+	from := o.done
 	want := int(min(batchSize, o.ring.end-from))
 	if cap(buf) < want {
 		buf = make([]byte, batchSize)
 	}
 	buf = buf[:want]
 	o.ring.read(buf, from)
+	marks := o.arrivals.take(from + int64(want))
 	o.mu.Unlock()
 
-	n, err := o.file.WriteAt(buf, from)
+	o.note(marks)
+	n, err := o.disk.Write(buf, from)
 
 	o.mu.Lock()
 	o.done = from + int64(n)
-	was := o.bad
+	at, was := o.done, o.bad
 	o.bad = err != nil
 	o.mu.Unlock()
-	if (err != nil) != was {
-		if err != nil {
-			o.log.Error("log degraded", "offset", o.done, "error", err)
-		} else {
-			o.log.Info("log written again", "offset", from)
-		}
-	}
 	o.stored.ring()
+	switch {
+	case err != nil && !was:
+		o.log.Error("log degraded", "offset", at, "error", err)
+		o.say(fmt.Sprintf("this job's output can't be kept just now (%v): what isn't shown here may be lost", cause(err)))
+	case err == nil && was:
+		o.log.Info("log written again", "offset", from)
+		o.say("this job's output is kept again")
+	}
 	return buf, err
 }
 
-// addGap notes missing output; the caller holds mu.
-func (o *output) addGap(from, to int64) {
-	if n := len(o.gaps); n > 0 && o.gaps[n-1].to == from {
-		o.gaps[n-1].to = to
+// cause is the system error behind err, or else err.
+func cause(err error) error {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no
+	}
+	return err
+}
+
+// note writes to the index. What it can't take is lost, and said once.
+func (o *output) note(marks []attemptdir.Mark) {
+	if len(marks) == 0 {
 		return
 	}
-	o.gaps = append(o.gaps, gap{from, to})
+	err := o.disk.Note(marks)
+	if err != nil && !o.unnoted {
+		o.log.Warn("times of the output not kept", "error", err)
+	}
+	o.unnoted = err != nil
+}
+
+// noteSizes notes sizes of the terminal for which nothing was written yet.
+func (o *output) noteSizes() {
+	o.mu.Lock()
+	marks := o.arrivals.take(o.ring.end + 1)
+	o.mu.Unlock()
+	o.note(marks)
 }
 
 // giveUp notes that what is unwritten now never will be.
 func (o *output) giveUp() {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.done < o.ring.end {
-		o.addGap(o.done, o.ring.end)
-		o.lost = true
-	}
+	end := o.ring.end
+	o.mu.Unlock()
+	o.disk.GiveUp(end)
 }
 
 // settle waits until the log has what it will ever have, but not beyond limit. Dropped counts the bytes
-// in gaps.
+// that it never got.
 func (o *output) settle(limit <-chan struct{}) (end, dropped int64) {
 	select {
 	case <-o.written:
@@ -118,10 +135,7 @@ func (o *output) settle(limit <-chan struct{}) (end, dropped int64) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, g := range o.gaps {
-		dropped += g.to - g.from
-	}
-	return o.ring.end, dropped
+	return o.ring.end, o.disk.Lost()
 }
 
 // sync makes the settled log durable. A disk that hangs is not waited for beyond limit.
@@ -129,7 +143,7 @@ func (o *output) sync(limit <-chan struct{}) error {
 	synced := make(chan error, 1)
 	go func() {
 		<-o.written
-		synced <- o.file.Sync()
+		synced <- o.disk.Sync()
 	}()
 	select {
 	case err := <-synced:
@@ -137,35 +151,4 @@ func (o *output) sync(limit <-chan struct{}) error {
 	case <-limit:
 		return fmt.Errorf("sync log: not done after %s", finishLimit)
 	}
-}
-
-// A gapNote is a line of the index: output in [From, To) is not in the log, which has a hole there.
-type gapNote struct {
-	From int64 `json:"gap_from"`
-	To   int64 `json:"gap_to"`
-}
-
-// IndexFile holds one JSON object a line about the log: its gaps.
-const IndexFile = "index"
-
-// writeIndex writes down the gaps, if there are any, for readers that come after us.
-func (o *output) writeIndex(dir string) error {
-	o.mu.Lock()
-	gaps := append([]gap(nil), o.gaps...)
-	o.mu.Unlock()
-	if len(gaps) == 0 {
-		return nil
-	}
-	var b []byte
-	for _, g := range gaps {
-		line, err := json.Marshal(gapNote{g.from, g.to})
-		if err != nil {
-			return fmt.Errorf("encode index: %w", err)
-		}
-		b = append(append(b, line...), '\n')
-	}
-	if err := os.WriteFile(filepath.Join(dir, IndexFile), b, 0o600); err != nil {
-		return fmt.Errorf("write index: %w", err)
-	}
-	return nil
 }

@@ -2,11 +2,12 @@ package supervisor
 
 import (
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pasar/attemptdir"
 )
 
 // Sizes and times of the way from the PTY to the log.
@@ -26,28 +27,28 @@ type output struct {
 	log     *slog.Logger
 	display *display // told of all output; nil: there is no terminal
 
-	mu     sync.Mutex // guards what follows; never held over a read or write
-	ring   ring
-	closed bool  // no more will come
-	done   int64 // the log has everything below, but for the gaps
-	gaps   []gap
-	bad    bool // the log can't be written just now
-	lost   bool // what is in the ring and not in the log never will be
+	tell func(note string) // told of trouble with the log, and of its end; nil: nobody
+
+	mu       sync.Mutex // guards what follows; never held over a read or write
+	ring     ring
+	arrivals arrivals
+	closed   bool  // no more will come
+	done     int64 // what is below is in the log, or never will be
+	bad      bool  // the log can't be written just now
 
 	grown  bell // rung when something came, or the stream closed
 	stored bell // rung when the log got further, or became bad
 	kick   chan struct{}
 	ended  chan struct{} // closed with the stream
 
-	file    *os.File
+	disk    *attemptdir.Writer
+	unnoted bool          // of the writer: the index can't be written just now
 	written chan struct{} // closed when the writer has ended
 }
 
-// A gap is output that the log doesn't have, in [from, to).
-type gap struct{ from, to int64 }
-
-func newOutput(log *slog.Logger, file *os.File) *output {
-	o := &output{log: log, file: file, kick: make(chan struct{}, 1), ended: make(chan struct{}),
+// newOutput begins to write what comes to a log; tell is as in output.
+func newOutput(log *slog.Logger, disk *attemptdir.Writer, tell func(string)) *output {
+	o := &output{log: log, disk: disk, tell: tell, kick: make(chan struct{}, 1), ended: make(chan struct{}),
 		written: make(chan struct{})}
 	go o.write()
 	return o
@@ -61,8 +62,9 @@ func (o *output) pump(m *master) {
 	buf := make([]byte, batchSize)
 	for last := time.Now(); ; {
 		n, err := m.drain(buf)
+		now := time.Now()
 		if n > 0 {
-			o.add(buf[:n])
+			o.add(buf[:n], attemptdir.Unknown, now)
 			o.waitForDisk()
 		}
 		if err == nil && n == 0 {
@@ -76,7 +78,6 @@ func (o *output) pump(m *master) {
 			}
 			return
 		}
-		now := time.Now()
 		if now.Sub(last) < 2*gather && n < len(buf) {
 			time.Sleep(gather)
 			now = now.Add(gather)
@@ -85,10 +86,12 @@ func (o *output) pump(m *master) {
 	}
 }
 
-// add appends bytes and wakes readers and the writer.
-func (o *output) add(p []byte) {
+// add appends bytes of a stream, which came just now, and wakes readers and the writer.
+func (o *output) add(p []byte, stream int, now time.Time) {
 	o.mu.Lock()
+	o.arrivals.came(o.ring.end, stream, now)
 	o.ring.append(p)
+	o.arrivals.trim(o.ring.start())
 	end := o.ring.end
 	o.mu.Unlock()
 	nudge(o.kick)
@@ -127,7 +130,8 @@ func (o *output) waitForDisk() {
 			o.bad = true // until the write under way comes back
 			at := o.done
 			o.mu.Unlock()
-			o.log.Error("log write hangs; output goes on without it", "offset", at)
+			o.log.Error("log degraded: a write hangs, and output goes on without it", "offset", at)
+			o.say("the disk doesn't take this job's output: what isn't shown here may be lost")
 			return
 		}
 	}
@@ -148,36 +152,47 @@ func (o *output) extent() (end int64, closed bool) {
 	return o.ring.end, o.closed
 }
 
-// read copies output from an offset on into p. If nothing is to be had at that offset because it is
-// in a gap, n is 0 and to is where output goes on; at the end of the stream both are as if nothing
-// was there: n is 0 and to is off.
+// sized notes that the terminal has another size for what comes from an offset on.
+func (o *output) sized(cols, rows int, at int64) {
+	o.mu.Lock()
+	o.arrivals.sized(at, cols, rows, time.Now())
+	o.mu.Unlock()
+	nudge(o.kick)
+}
+
+// came is when the byte at an offset came and which stream it is of; at is zero if that is no longer known
+// here.
+func (o *output) came(off int64) (at time.Time, stream int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.arrivals.at(off)
+}
+
+// say tells whom it may concern of the log's state.
+func (o *output) say(note string) {
+	if o.tell != nil {
+		o.tell(note)
+	}
+}
+
+// read copies output from an offset on into p, of one time and one stream. If nothing is to be had at
+// that offset because it is in a gap, n is 0 and to is where output goes on; at the end of the stream both
+// are as if nothing was there: n is 0 and to is off.
 func (o *output) read(p []byte, off int64) (n int, to int64) {
 	o.mu.Lock()
-	if off >= o.ring.start() {
+	if next := o.arrivals.next(off); int64(len(p)) > next-off {
+		p = p[:next-off]
+	}
+	start := o.ring.start()
+	if off >= start {
 		n = o.ring.read(p, off)
 		o.mu.Unlock()
 		return n, off + int64(n)
 	}
-	limit := min(o.done, o.ring.start()) // the log has this much
-	skip := o.ring.start()
-	for _, g := range o.gaps {
-		if off >= g.from && off < g.to {
-			o.mu.Unlock()
-			return 0, g.to
-		}
-		if g.from > off {
-			limit = min(limit, g.from)
-			break
-		}
-	}
+	limit := min(o.done, start) // the log has this much
 	o.mu.Unlock()
 	if off >= limit { // not stored yet, and no longer in the ring
-		return 0, skip
+		return 0, start
 	}
-	n, err := o.file.ReadAt(p[:min(int64(len(p)), limit-off)], off)
-	if n == 0 {
-		o.log.Error("read log", "offset", off, "error", err)
-		return 0, limit
-	}
-	return n, off + int64(n)
+	return o.disk.Read(p, off, limit)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 // reserveFile is preallocated when an attempt begins and becomes the exit record: so there is room
@@ -22,7 +23,7 @@ const (
 
 // reserve makes room for the record. Some file systems can't; then the record takes its chance.
 func reserve(dir string) error {
-	f, err := openFile(filepath.Join(dir, reserveFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	f, err := attemptdir.OpenFile(filepath.Join(dir, reserveFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("reserve room for the exit record: %w", err)
 	}
@@ -60,7 +61,7 @@ func tryRecord(dir string, r *pasar.ExitRecord, ready <-chan struct{}) error {
 		return fmt.Errorf("encode exit record: %w", err)
 	}
 	tmp := filepath.Join(dir, reserveFile)
-	f, err := openFile(tmp, os.O_CREATE|os.O_WRONLY, 0o600) // not truncated: its blocks are the reserve
+	f, err := attemptdir.OpenFile(tmp, os.O_CREATE|os.O_WRONLY, 0o600) // not truncated: its blocks are the reserve
 	if err != nil {
 		return fmt.Errorf("write exit record: %w", err)
 	}
@@ -86,7 +87,7 @@ func tryRecord(dir string, r *pasar.ExitRecord, ready <-chan struct{}) error {
 
 // syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
-	d, err := openFile(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	d, err := attemptdir.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}

@@ -5,10 +5,10 @@ import (
 	"io"
 	"log/slog"
 	"math/rand"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"pasar/attemptdir"
 )
 
 func TestARingHoldsTheNewestBytesAtTheirOffsets(t *testing.T) {
@@ -35,37 +35,38 @@ func TestARingHoldsTheNewestBytesAtTheirOffsets(t *testing.T) {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func TestAReaderIsToldWhatIsNotToBeHad(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	disk, err := attemptdir.Create(t.TempDir(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer disk.Close()
 	want := make([]byte, 3*ringMax)
 	rand.New(rand.NewSource(1)).Read(want)
-	o := &output{log: quiet(), file: f, kick: make(chan struct{}, 1), ended: make(chan struct{}), written: make(chan struct{})}
+	o := &output{log: quiet(), disk: disk, kick: make(chan struct{}, 1), ended: make(chan struct{}), written: make(chan struct{})}
 	for i := 0; i < len(want); i += batchSize {
 		o.ring.append(want[i : i+batchSize])
 	}
 	// The log has all up to ringMax, but for a hole.
-	if _, err := f.WriteAt(want[:ringMax], 0); err != nil {
-		t.Fatal(err)
+	for _, g := range []attemptdir.Gap{{From: 0, To: 1000}, {From: 2000, To: ringMax}} {
+		if _, err := disk.Write(want[g.From:g.To], g.From); err != nil {
+			t.Fatal(err)
+		}
 	}
 	o.done, o.bad = ringMax, true
-	o.gaps = []gap{{1000, 2000}}
 
 	var got []byte
-	var skips []gap
+	var skips []attemptdir.Gap
 	buf := make([]byte, 777)
 	for off := int64(0); off < o.ring.end; {
 		n, to := o.read(buf, off)
 		if n > 0 {
 			got = append(got, buf[:n]...)
 		} else {
-			skips = append(skips, gap{off, to})
+			skips = append(skips, attemptdir.Gap{From: off, To: to})
 		}
 		off = to
 	}
-	wantSkips := []gap{{1000, 2000}, {ringMax, 2 * ringMax}}
+	wantSkips := []attemptdir.Gap{{From: 1000, To: 2000}, {From: ringMax, To: 2 * ringMax}}
 	if len(skips) != 2 || skips[0] != wantSkips[0] || skips[1] != wantSkips[1] {
 		t.Fatalf("skipped %v", skips)
 	}

@@ -129,6 +129,7 @@ func (w *Warm) prepare(dir string, srv *server, k *kit, me self) (*attempt, *os.
 	a.place = placeOr(w.Place)
 	srv.guardSocket(a.events.notify)
 	srv.hold(a)
+	a.clients.Store(srv)
 	if err := writeHolding(claim, dir, &spec, me, srv.path, w.Place, k.cell); err != nil {
 		return fail(err)
 	}

@@ -31,8 +31,9 @@ type viewer struct {
 	rows  int   // of its own terminal
 	off   int64 // output up to here has been sent
 
-	size   ipc.Size // the last that it was told
-	sizes  int      // number of the next change of size
+	marked ipc.MarkFrame // the last that it was told
+	size   ipc.Size      // the last that it was told
+	sizes  int           // number of the next change of size
 	holder *peer
 }
 
@@ -134,6 +135,9 @@ func (v *viewer) output() (more bool, err error) {
 			}
 			limit = int(min(int64(limit), size.Offset-v.off))
 		}
+	}
+	if err := v.mark(); err != nil {
+		return false, err
 	}
 	to := v.off
 	n, err := v.p.sendOut(v.off, limit, func(p []byte) (n int) {
