@@ -3,25 +3,25 @@ package supervisor
 import "bytes"
 
 // overwrite calls write with the parts of plain lines that are still to be seen when all were written to a
-// screen of so many columns: a progress bar that is drawn over and over costs little more than its last
-// state. What write gets leaves the screen exactly as the whole would.
+// screen of so many columns, and colour with the colours set in between: a progress bar that is drawn over
+// and over costs little more than its last state. It leaves the screen exactly as the whole would.
 //
 // A stretch from one carriage return to the next is wiped out by a later one of the same line that is
 // at least as wide. The first of the widest is written too: where it ended it may have cut a wide
 // character that stood there before, as the last one then can't. This holds only for what is surely one
 // cell wide each and doesn't reach beyond the line; anything else is written whole.
-func overwrite(p []byte, cols int, write func([]byte)) {
+func overwrite(p []byte, cols int, write, colour func([]byte)) {
 	for len(p) > 0 {
 		line := p
 		if i := bytes.IndexByte(p, '\n'); i >= 0 {
 			line = p[:i+1]
 		}
 		p = p[len(line):]
-		overwriteLine(line, cols, write)
+		overwriteLine(line, cols, write, colour)
 	}
 }
 
-func overwriteLine(line []byte, cols int, write func([]byte)) {
+func overwriteLine(line []byte, cols int, write, colour func([]byte)) {
 	head := bytes.IndexByte(line, '\r')
 	if head < 0 || bytes.IndexByte(line[head+1:], '\r') < 0 {
 		write(line)
@@ -53,10 +53,10 @@ func overwriteLine(line []byte, cols int, write func([]byte)) {
 		}
 		i = end
 	}
-	colours(rest[:first], write)
+	colours(rest[:first], colour)
 	write(rest[first:firstEnd])
 	if last > first {
-		colours(rest[firstEnd:last], write)
+		colours(rest[firstEnd:last], colour)
 		write(rest[last:])
 		return
 	}

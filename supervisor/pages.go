@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"strings"
 
 	"pasar/vt"
 )
@@ -9,7 +10,7 @@ import (
 // keptLines is how many lines above the screen may come back when it grows.
 const keptLines = vt.MaxRows
 
-// penMost bounds the colours that are remembered without a screen, in bytes.
+// penMost bounds the colours that are remembered before the screen is told, in bytes.
 const penMost = 512
 
 // lastPages is where the part of the output up to end begins that alone makes the screen, if it is plain
@@ -78,24 +79,30 @@ func (d *display) skip(to int64) {
 	}
 }
 
-// colour takes a sequence that sets colours.
+// colour takes a sequence that sets colours. Only what came since they were last reset counts.
 func (d *display) colour(seq []byte) {
-	if d.screen == nil {
-		if resets(seq) {
-			d.pen = d.pen[:0]
-			return
+	switch s := string(seq); {
+	case s == "\x1b[m", s == "\x1b[0m", strings.HasPrefix(s, "\x1b[0;"):
+		d.pen = d.pen[:0]
+		if d.screen == nil && len(s) <= 4 {
+			return // as they are at first
 		}
-		if len(d.pen)+len(seq) <= penMost {
-			d.pen = append(d.pen, seq...)
-			return
-		}
+	case len(d.pen)+len(seq) > penMost:
 		d.make()
+		d.flush()
 	}
-	d.put(seq)
+	d.pen = append(d.pen, seq...)
 }
 
-// resets reports whether a sequence makes the colours what they are at first.
-func resets(seq []byte) bool { s := string(seq); return s == "\x1b[m" || s == "\x1b[0m" }
+// flush gives the screen the colours that were passed over.
+func (d *display) flush() {
+	if len(d.pen) > 0 {
+		pen := d.pen
+		d.pen = nil
+		d.put(pen)
+		d.pen = pen[:0]
+	}
+}
 
 // colours calls f with each colour sequence of plain lines, and returns how much of p it has seen to the
 // end: all but an unfinished sequence.

@@ -59,7 +59,7 @@ func (a *attempt) replay(from int64, s painting, f func(lines int, screen *vt.Sc
 			plain = drew
 		}
 		write(buf[:plain])
-		overwrite(buf[plain:n], s.cols, write)
+		overwrite(buf[plain:n], s.cols, write, write)
 		at = next
 		if lines := screen.History(); lines > 0 {
 			if err := f(lines, screen); err != nil {
