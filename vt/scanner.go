@@ -28,6 +28,10 @@ func (s *Scanner) Scan(p []byte) (asked bool, drew int) {
 				break
 			}
 			i += n
+			if n = lengthSGR(p[i:]); n > 0 {
+				i += n
+				continue
+			}
 		}
 		for i < len(p) {
 			s.finding.plain = false
@@ -47,6 +51,23 @@ func (s *Scanner) Scan(p []byte) (asked bool, drew int) {
 		s.p.partial = s.p.partial[:0] // characters are of no interest
 	}
 	return s.finding.asked, drew
+}
+
+// lengthSGR is the length of the SGR sequence that p begins with, if it is one of the usual kind; else 0.
+func lengthSGR(p []byte) int {
+	const most = 32 // bytes: fewer parameters than a parser's limit
+	if len(p) < 3 || p[1] != '[' {
+		return 0
+	}
+	for i, c := range p[2:min(len(p), most)] {
+		switch {
+		case c == 'm':
+			return 2 + i + 1
+		case c < '0' || c > ';':
+			return 0
+		}
+	}
+	return 0
 }
 
 // lastMovement is the index behind the last control that moves the cursor or selects characters in other
