@@ -166,6 +166,7 @@ func parsePlain(b []byte) (l line, ok bool) {
 type Index struct {
 	Marks []Mark // by offset
 	Gaps  []Gap  // in order, apart from each other
+	Piped bool   // the job has no terminal: what comes before anything is said of streams is standard output
 
 	streams []change  // of one stream to another, by offset
 	none    time.Time // without marks: when all of it came
@@ -302,7 +303,11 @@ func (x *Index) Stream(off int64) (stream int, until int64) {
 	if i < len(x.streams) {
 		until = x.streams[i].offset
 	}
-	if i == 0 {
+	switch {
+	case i > 0:
+	case x.Piped:
+		return Stdout, until
+	default:
 		return Unknown, until
 	}
 	return x.streams[i-1].stream, until

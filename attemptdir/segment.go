@@ -47,17 +47,18 @@ func ParseSegmentName(name string) (offset int64, ok bool) {
 	return int64(n), err == nil
 }
 
-// Segments lists the offsets at which the segments of a directory begin, in order.
+// Segments lists the offsets at which the segments of a directory begin, in order. What has such a name and
+// isn't a regular file is none.
 func Segments(dir string) ([]int64, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	names, err := d.Readdirnames(-1)
+	entries, err := d.ReadDir(-1)
 	var offsets []int64
-	for _, name := range names {
-		if off, ok := ParseSegmentName(name); ok {
+	for _, e := range entries {
+		if off, ok := ParseSegmentName(e.Name()); ok && e.Type().IsRegular() {
 			offsets = append(offsets, off)
 		}
 	}

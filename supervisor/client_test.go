@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"pasar/attemptdir"
 	"pasar/ipc"
 )
 
@@ -20,6 +21,16 @@ type client struct {
 	sizes   []ipc.Size
 	skipped int64
 	notes   []string
+	marks   []ipc.MarkFrame
+}
+
+// index is what the marks that came say, as an index.
+func (c *client) index() *attemptdir.Index {
+	var b []byte
+	for _, m := range c.marks {
+		b = attemptdir.AppendMark(b, attemptdir.Mark{Offset: m.Offset, At: time.UnixMilli(m.At), Runs: []attemptdir.Run{{Stream: m.Stream}}})
+	}
+	return attemptdir.DecodeIndex(b)
 }
 
 func (r *rig) attach(h ipc.Hello) *client {
@@ -83,6 +94,13 @@ func (c *client) next(out io.Writer) (exit *ipc.ExitFrame) {
 		var n ipc.Note
 		decode(&n)
 		c.notes = append(c.notes, n.Text)
+	case ipc.AttachMark:
+		var m ipc.MarkFrame
+		decode(&m)
+		if m.Offset != c.off {
+			c.t.Fatalf("mark %+v at %d", m, c.off)
+		}
+		c.marks = append(c.marks, m)
 	case ipc.AttachExit:
 		exit = new(ipc.ExitFrame)
 		decode(exit)
