@@ -119,24 +119,55 @@ type LostView struct {
 
 // An AttemptView is one launch of a job.
 type AttemptView struct {
-	Attempt        int        `json:"attempt"`
-	Machine        string     `json:"machine"`
-	GPUs           []GPURef   `json:"gpus"`
-	LaunchedAt     time.Time  `json:"launched_at"`
-	StartedAt      *time.Time `json:"started_at"`
-	EndedAt        *time.Time `json:"ended_at"`
-	RunTime        *Duration  `json:"run_time"`
-	Pid            *int       `json:"pid"`
-	ExitCode       *int       `json:"exit_code"`
-	Signal         *int       `json:"signal"`
-	Output         *int64     `json:"output"` // bytes written, once ended
-	Stop           *StopView  `json:"stop"`
-	PeakHost       *Bytes     `json:"peak_host"`
-	LastCheckpoint *Event     `json:"last_checkpoint"`
-	Resumed        *Event     `json:"resumed"`
-	Notes          []Event    `json:"notes"` // the last MaxNotes that the job reported
-	Verdict        *Verdict   `json:"verdict"`
-	Tail           []string   `json:"tail"` // last lines as rendered text, untrusted; null until ended
+	Attempt        int         `json:"attempt"`
+	Machine        string      `json:"machine"`
+	GPUs           []GPURef    `json:"gpus"`
+	LaunchedAt     time.Time   `json:"launched_at"`
+	StartedAt      *time.Time  `json:"started_at"`
+	EndedAt        *time.Time  `json:"ended_at"`
+	RunTime        *Duration   `json:"run_time"`
+	Pid            *int        `json:"pid"`
+	ExitCode       *int        `json:"exit_code"`
+	Signal         *int        `json:"signal"`
+	Output         *int64      `json:"output"` // bytes written, once ended
+	Stop           *StopView   `json:"stop"`
+	PeakHost       *Bytes      `json:"peak_host"` // of its largest process
+	Place          *Place      `json:"place"`     // where it lived, once ended: systemd, cgroup or session
+	Cgroup         *CgroupView `json:"cgroup"`    // what its cgroup counted, once ended; null without one
+	LastCheckpoint *Event      `json:"last_checkpoint"`
+	Resumed        *Event      `json:"resumed"`
+	Notes          []Event     `json:"notes"` // the last MaxNotes that the job reported
+	Verdict        *Verdict    `json:"verdict"`
+	Tail           []string    `json:"tail"` // last lines as rendered text, untrusted; null until ended
+}
+
+// A CgroupView is what the cgroup of an attempt counted; null is what it doesn't count.
+type CgroupView struct {
+	MemoryMax  *Bytes `json:"memory_max"`  // the limit that counted: one that was hit, else the smallest; null: none
+	OwnLimit   bool   `json:"own_limit"`   // it is the attempt's own, from --ram, and not that of a cgroup above
+	MemoryPeak *Bytes `json:"memory_peak"` // largest use, page cache included
+	SwapPeak   *Bytes `json:"swap_peak"`
+	MaxEvents  *int64 `json:"max_events"` // how often the limit was hit
+	OOM        *int64 `json:"oom"`        // how often nothing could be reclaimed below it
+	OOMKill    *int64 `json:"oom_kill"`   // processes that the kernel killed for want of memory
+	PidsMax    *int64 `json:"pids_max"`   // forks refused for a limit on processes
+}
+
+// View turns counts into their JSON form.
+func (u *CgroupUse) View() *CgroupView {
+	if u == nil {
+		return nil
+	}
+	return &CgroupView{counted(u.MemoryMax), u.OwnLimit, counted(u.MemoryPeak), counted(u.SwapPeak),
+		counted(u.MaxEvents), counted(u.OOM), counted(u.OOMKill), counted(u.PidsMax)}
+}
+
+// counted is a pointer to a count; nil when it is -1: not counted.
+func counted[T Bytes | int64](n T) *T {
+	if n < 0 {
+		return nil
+	}
+	return &n
 }
 
 // A StopView is how an attempt was asked to stop and how far that went.
@@ -158,6 +189,10 @@ type StatusView struct {
 	Machines  []MachineView  `json:"machines"`
 	Problem   *string        `json:"problem"` // why the daemon can't take or start work
 	Incidents []IncidentView `json:"incidents"`
+	Place     *Place         `json:"place"`      // where supervisors and their jobs are put: systemd, cgroup or session; null: not known yet
+	PlaceNote *string        `json:"place_note"` // why not in a better place; null: it is the best
+	PlaceFix  *string        `json:"place_fix"`  // what would give a better one; null: nothing needed or known
+	Warning   *string        `json:"warning"`    // what threatens jobs here, such as a logout; null: nothing
 }
 
 // A MachineView is one machine and what is given out of it.

@@ -17,6 +17,11 @@ func sig(n syscall.Signal) *pasar.Exit { return &pasar.Exit{Signal: int(n)} }
 
 func lines(s string) []string { return strings.Split(strings.Trim(s, "\n"), "\n") }
 
+// oomed is what a cgroup counted under a limit.
+func oomed(limit pasar.Bytes, own bool, oom, kills int64) *pasar.CgroupUse {
+	return &pasar.CgroupUse{MemoryMax: limit, MemoryPeak: limit, SwapPeak: -1, MaxEvents: oom, OOM: oom, OOMKill: kills, PidsMax: -1, OwnLimit: own}
+}
+
 var cancel = &pasar.Stop{Why: pasar.StopCancel, By: "ada", Grace: pasar.Duration(30 * time.Second)}
 
 const trace = `
@@ -108,6 +113,36 @@ var cases = []struct {
 		pasar.CodeSignal, "exited with code 137, as after SIGKILL", pasar.Likely, pasar.BlameJob},
 	{"real-time signal", Evidence{Exit: sig(40)},
 		pasar.CodeSignal, "killed by signal 40", pasar.Certain, pasar.BlameJob},
+
+	// What the kernel counted.
+	{"over --ram", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(512*pasar.MiB, true, 1, 1)},
+		pasar.CodeKernelOOM, "killed by the kernel: over its 512 MiB of host memory (--ram)", pasar.Certain, pasar.BlameJob},
+	{"a worker over --ram", Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 1), Tail: []string{"RuntimeError: DataLoader worker (pid 9) exited unexpectedly"}},
+		pasar.CodeKernelOOM, "the kernel killed a process of it: over its 1 GiB of host memory (--ram); then it exited with code 1", pasar.Certain, pasar.BlameJob},
+	{"workers over --ram, says a shell", Evidence{Exit: code(137), Cgroup: oomed(pasar.GiB, true, 3, 3)},
+		pasar.CodeKernelOOM, "the kernel killed 3 processes of it: over its 1 GiB of host memory (--ram); then it exited with code 137", pasar.Certain, pasar.BlameJob},
+	{"a worker over --ram, then an abort", Evidence{Exit: sig(syscall.SIGABRT), Cgroup: oomed(pasar.GiB, true, -1, 1)},
+		pasar.CodeKernelOOM, "the kernel killed a process of it: over its 1 GiB of host memory (--ram); then it was killed by SIGABRT", pasar.Certain, pasar.BlameJob},
+	{"over a slice's limit", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(4*pasar.GiB, false, 2, 1)},
+		pasar.CodeKernelOOM, "killed by the kernel: over the 4 GiB of host memory that its cgroup allows to all in it", pasar.Certain, pasar.BlameEnvironment},
+	{"over its own container's limit", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(-1, false, 2, 1)},
+		pasar.CodeKernelOOM, "killed by the kernel: over a limit on host memory in its own cgroups", pasar.Certain, pasar.BlameJob},
+	{"the machine's memory", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(-1, false, 0, 1)},
+		pasar.CodeKernelOOM, "killed by the kernel: the machine was out of host memory", pasar.Certain, pasar.BlameMachine},
+	{"the machine's memory, below its own limit", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 0, 1)},
+		pasar.CodeKernelOOM, "killed by the kernel: the machine was out of host memory", pasar.Certain, pasar.BlameMachine},
+	{"a kill without the kernel's", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 0, 0)},
+		pasar.CodeSignal, "killed by SIGKILL", pasar.Certain, pasar.BlameJob},
+	{"a kill where nothing is counted", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(-1, false, -1, -1)},
+		pasar.CodeSignal, "killed by SIGKILL", pasar.Certain, pasar.BlameJob},
+	{"a limit that was hit and no kill", Evidence{Exit: code(3), Cgroup: oomed(pasar.GiB, true, 5, 0)},
+		pasar.CodeExit, "exited with code 3; it wrote nothing", pasar.Certain, pasar.BlameJob},
+	{"a worker killed, and the job lived through it", Evidence{Exit: code(0), Cgroup: oomed(pasar.GiB, true, 1, 1)},
+		pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
+	{"a worker killed, then interrupted", Evidence{Exit: sig(syscall.SIGTERM), Cgroup: oomed(pasar.GiB, true, 1, 1)},
+		pasar.CodeInterrupted, "ended by SIGTERM from outside pasar", pasar.Certain, pasar.BlameUser},
+	{"a worker killed, then cancelled", Evidence{Stop: cancel, StopStep: pasar.StepKill, Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 1, 1)},
+		pasar.CodeCancelled, "cancelled by ada: it did not end within its grace of 30s and was killed", pasar.Certain, pasar.BlameUser},
 
 	// Codes.
 	{"124", Evidence{Exit: code(124)},
@@ -220,6 +255,18 @@ func TestAnUnexplainedKillSaysWhatMemoryItHad(t *testing.T) {
 	v := Attribute(Evidence{Exit: sig(syscall.SIGKILL), PeakHost: 12 * pasar.GiB})
 	if !strings.Contains(v.Hint, "12 GiB") || !strings.Contains(v.Hint, "out of memory") {
 		t.Errorf("hint %q", v.Hint)
+	}
+}
+
+func TestAKillForMemorySaysWhatWasCounted(t *testing.T) {
+	v := Attribute(Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 2), Tail: lines(trace)})
+	checkVerdict(t, v)
+	if len(v.Evidence) != 2 || v.Evidence[0].Text != "ValueError: bad lr" ||
+		v.Evidence[1].Text != "the job's cgroup counted oom_kill 2, oom 1; limit 1 GiB; at most 1 GiB were used" || !strings.Contains(v.Hint, "--ram") {
+		t.Errorf("%+v", v)
+	}
+	if !v.Reason.ForMemory() {
+		t.Errorf("%s is not for memory", v.Reason)
 	}
 }
 

@@ -17,8 +17,9 @@ type Evidence struct {
 	Grace       pasar.Duration // between the request to stop and SIGKILL
 	RunTime     pasar.Duration
 	PeakHost    pasar.Bytes
-	Tail        []string // last lines as rendered text
-	Output      int64    // bytes written
+	Cgroup      *pasar.CgroupUse // what was counted for the job; nil: nothing
+	Tail        []string         // last lines as rendered text
+	Output      int64            // bytes written
 }
 
 // Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary

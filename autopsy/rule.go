@@ -22,12 +22,13 @@ type group struct {
 }
 
 // groups is the order in which evidence counts: what pasar did itself, an attempt that never ran, success,
-// and then how the main process ended. Rules that read the log belong before the last group: whatever a
+// what the kernel says of it, and then how the main process ended. Rules that read the log belong before the last group: whatever a
 // program says of its end is more than its status says.
 var groups = []group{
 	{"pasar's own doing", ownRules},
 	{"never ran", launchRules},
 	{"success", successRules},
+	{"the kernel's word", memoryRules},
 	{"status", statusRules},
 }
 
@@ -44,6 +45,7 @@ var retryable = map[pasar.Code]*bool{
 	pasar.CodeLost:        &yes,
 	pasar.CodeInterrupted: &yes,
 	pasar.CodeSignal:      nil,
+	pasar.CodeKernelOOM:   nil, // with the same limit it may be as before, or what else used memory is gone
 	pasar.CodeExit:        nil,
 }
 

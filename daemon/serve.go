@@ -55,6 +55,9 @@ func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
 		return err
 	}
+	if err := d.admit(); err != nil {
+		return err
+	}
 	if err := d.prepare(&r.Spec); err != nil {
 		return err
 	}
@@ -81,6 +84,9 @@ func (d *Daemon) answerSubmit(c *ipc.Call, o outcome) error {
 		return err
 	}
 	a := ipc.SubmitAnswer{Job: id, Existing: o.existing, State: j.state()}
+	if w := d.standing().Warning; w != nil {
+		a.Warning, a.Hint = w.Why, w.Fix
+	}
 	v := d.view(j, d.pub.Load().reasonFor(j))
 	switch {
 	case j.Phase == phaseWaiting:
@@ -228,6 +234,9 @@ func (d *Daemon) serveRestart(ctx context.Context, c *ipc.Call) error {
 	}
 	if old.Phase != phaseFinished { // the check says so again, of the state as it is then
 		return wrongState(old, "restarted before it has ended")
+	}
+	if err := d.admit(); err != nil {
+		return err
 	}
 	spec, err := d.restarted(&r, old)
 	if err != nil {

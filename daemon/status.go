@@ -27,6 +27,7 @@ func (d *Daemon) status() pasar.StatusView {
 	for _, in := range p.incident {
 		v.Incidents = append(v.Incidents, pasar.IncidentView{At: in.At.UTC(), What: in.What, Detail: pasar.Clean(in.Detail)})
 	}
+	d.place(&v)
 	return v
 }
 

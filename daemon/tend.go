@@ -283,7 +283,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	e := autopsy.Evidence{
 		LaunchError: rec.LaunchError, LaunchStep: rec.LaunchStep, Errno: rec.Errno,
 		Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Grace: j.Spec.Grace,
-		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Tail: rec.Tail, Output: rec.Output,
+		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Cgroup: rec.Cgroup, Tail: rec.Tail, Output: rec.Output,
 	}
 	if rec.LaunchError == "" {
 		e.Exit = &rec.Exit

@@ -194,6 +194,7 @@ func attemptView(a *pasar.AttemptRecord) pasar.AttemptView {
 	if e := a.Exit; e != nil {
 		v.RunTime = &e.RunTime
 		v.Output, v.Tail, v.PeakHost = &e.Output, e.Tail, pasar.Known(e.PeakHost)
+		v.Place, v.Cgroup = pasar.Known(e.Place), e.Cgroup.View()
 		if v.Tail == nil {
 			v.Tail = []string{}
 		}

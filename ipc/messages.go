@@ -71,6 +71,8 @@ type SubmitAnswer struct {
 	State    pasar.State `msgpack:"state"`
 	Sentence string      `msgpack:"sentence"` // "starts now", or why it waits
 	View     []byte      `msgpack:"view"`     // the job as JSON
+	Warning  string      `msgpack:"warning"`  // what threatens jobs on this machine; empty: nothing
+	Hint     string      `msgpack:"hint"`     // what to do about that
 }
 
 // ListRequest asks for jobs. With no filter: the unfinished ones and the last 20 finished.

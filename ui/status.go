@@ -18,11 +18,33 @@ func Status(v *pasar.StatusView, now time.Time, s Style) string {
 	for i := range v.Machines {
 		p.machine(&v.Machines[i])
 	}
+	if v.Place != nil {
+		p.field("supervisors", placed(v))
+	}
+	if v.Warning != nil {
+		p.line(s.paint(yellow, "warning: "+pasar.Clean(*v.Warning)))
+	}
 	for _, in := range v.Incidents {
 		p.field("incident", When(in.At, now)+" "+pasar.Clean(in.What)+": "+pasar.Clean(in.Detail))
 	}
 	p.field("daemon", fmt.Sprintf("pasard %s, pid %d, up %s, data in %s", pasar.Clean(v.Version), v.Pid, Ago(v.StartedAt, now), pasar.Clean(v.DataDir)))
 	return p.b.String()
+}
+
+// placed says where supervisors and their jobs live, and why not in a better place.
+func placed(v *pasar.StatusView) string {
+	s := map[pasar.Place]string{
+		pasar.PlaceUnit:    "each in a systemd unit of its own",
+		pasar.PlaceCgroup:  "each in a cgroup of its own",
+		pasar.PlaceSession: "each in a session of its own",
+	}[*v.Place]
+	if s == "" {
+		s = pasar.Clean(string(*v.Place))
+	}
+	if v.PlaceNote != nil && *v.Place == pasar.PlaceSession {
+		s += " (no cgroup: " + pasar.Clean(*v.PlaceNote) + ")"
+	}
+	return s
 }
 
 func counts(jobs map[pasar.State]int) string {

@@ -84,6 +84,9 @@ func (c *call) requeue(ctx context.Context, req ipc.RestartRequest) error {
 		ans, err = d.Restart(ctx, req)
 		return err
 	})
+	if err == nil {
+		c.warnOnce(ans.Warning, ans.Hint)
+	}
 	switch {
 	case err != nil:
 		return err

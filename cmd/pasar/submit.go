@@ -112,6 +112,7 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.warnOnce(ans.Warning, ans.Hint)
 	switch {
 	case *s.parsable:
 		err = c.print(ans.Job.String() + "\n")
