@@ -306,3 +306,22 @@ func TestAScreenOfAnySizeFitsInTheRecord(t *testing.T) {
 		t.Errorf("%d bytes", size)
 	}
 }
+
+// A carriage return within a sequence is no place to begin at.
+func TestWhatIsPassedOverEndsBetweenSequences(t *testing.T) {
+	for _, line := range []string{"\x1b[3\r1mX\n", "\x1b[3\n1m\r", "\x1b[\r\n4\rmX", "世\x1b\r[7mY\n", "\x1b[\x001mX\r\n", "\x1b\x0531mX\r\n"} {
+		o, d := newTestDisplay(80, 24, nil)
+		eager := vt.NewScreen(80, 24)
+		eager.SetHistory(displayHistory)
+		for range 400 {
+			p := []byte(strings.Repeat(line, 3000/len(line)))
+			o.feed(p)
+			_, _ = eager.Write(p)
+		}
+		d.look(func(s *vt.Screen, _ int64) {
+			if got, want := picture(s), picture(eager); got != want {
+				t.Errorf("%q: it shows\n%s\nnot\n%s", line, got, want)
+			}
+		})
+	}
+}
