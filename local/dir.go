@@ -29,7 +29,6 @@ const (
 	maxSpec    = 8 << 20
 	maxRecord  = 1 << 20
 	maxHolding = 64 << 10
-	maxIndex   = 4 << 20
 )
 
 func (m *Machine) jobDir(id pasar.JobID) string {

@@ -1,17 +1,14 @@
 package local
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
+	"time"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/ipc"
 	"pasar/target"
 )
@@ -19,17 +16,27 @@ import (
 // maxChunk is how much output is handed over at a time.
 const maxChunk = 64 << 10
 
-// indexFile notes, one JSON object a line, where the log has holes.
-const indexFile = "index"
-
-// Logs hands over an attempt's output from a cursor on. What is there is read from the log; with
-// follow, a living supervisor sends it as it comes.
+// Logs hands over an attempt's output from a cursor on. What the disk has is read from there; with
+// follow, a living supervisor sends what comes after it.
 func (m *Machine) Logs(ctx context.Context, h target.Handle, from target.Cursor, follow bool, f func(target.Chunk) error) (target.Cursor, error) {
-	r := &logReader{ctx: ctx, m: m, h: h, dir: m.attemptDir(h.Key), at: max(0, int64(from)), f: f}
+	r := &logReader{ctx: ctx, m: m, h: h, dir: m.attemptDir(h.Key), at: int64(from), f: f}
 	if err := r.run(follow); err != nil {
-		return target.Cursor(r.at), fmt.Errorf("output of %s: %w", h.Key, err)
+		return target.Cursor(max(0, r.at)), fmt.Errorf("output of %s: %w", h.Key, err)
 	}
-	return target.Cursor(r.at), nil
+	return target.Cursor(max(0, r.at)), nil
+}
+
+// Since implements target.Dated.
+func (m *Machine) Since(_ context.Context, h target.Handle, t time.Time) (target.Cursor, error) {
+	l, err := attemptdir.OpenLog(m.attemptDir(h.Key))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil // Logs says what that means
+	}
+	if err != nil {
+		return 0, fmt.Errorf("output of %s: %w", h.Key, err)
+	}
+	defer l.Close()
+	return target.Cursor(l.LineFrom(l.Index.Since(t, l.End()), maxChunk)), nil
 }
 
 // A logReader is one call of Logs under way.
@@ -38,9 +45,15 @@ type logReader struct {
 	m   *Machine
 	h   target.Handle
 	dir string
-	at  int64 // what comes next
+	at  int64 // what comes next; negative: so many bytes before the end, until there is a look at that
 	f   func(target.Chunk) error
+
+	mark ipc.MarkFrame // of what a supervisor sends
+	live bool          // nothing of what the supervisor doesn't remember is on the disk
 }
+
+// errBehind says that a supervisor sends output of which the disk knows more than it.
+var errBehind = errors.New("the disk knows more")
 
 func (r *logReader) run(follow bool) error {
 	patience := newPatience()
@@ -53,15 +66,23 @@ func (r *logReader) run(follow bool) error {
 			return nil // another attempt's directory
 		}
 		if c.state == claimNone || c.state == claimEmpty {
+			if notThere(r.dir) {
+				return target.ErrRemoved
+			}
 			return nil // it never ran
 		}
-		if !follow || c.state == claimDead {
-			return r.readFile(c.holding)
-		}
+		living := follow && c.state == claimHeld
 		before := r.at
+		if err := r.readDisk(c.holding, living); err != nil || !living {
+			return err
+		}
+		r.live = r.at == before
 		done, err := r.stream(c.holding.Socket)
 		if done {
 			return err
+		}
+		if errors.Is(err, errBehind) {
+			continue
 		}
 		// Its supervisor doesn't answer, or hung up: it is gone, on its way out, or will answer again.
 		if r.at > before {
@@ -98,27 +119,40 @@ func (r *logReader) stream(socket string) (done bool, err error) {
 			return false, err
 		}
 		switch typ {
+		case ipc.AttachMark:
+			r.mark = ipc.MarkFrame{}
+			if err := ipc.DecodeBody(body, &r.mark); err != nil {
+				return false, err
+			}
+			if r.mark.At == 0 && !r.live {
+				return false, errBehind
+			}
 		case ipc.AttachOut:
 			var o ipc.Out
 			if err := ipc.DecodeBody(body, &o); err != nil {
 				return false, err
 			}
-			if err := r.emit(o.Offset, o.Data); err != nil {
+			var at time.Time
+			if r.mark.At > 0 {
+				at = time.UnixMilli(r.mark.At)
+			}
+			if err := r.emit(o.Offset, o.Data, at, r.mark.Stream); err != nil {
 				return true, err
 			}
+			r.live = r.live && r.mark.At == 0
 		case ipc.AttachExit:
 			var e ipc.ExitFrame
 			if err := ipc.DecodeBody(body, &e); err != nil {
 				return false, err
 			}
-			return true, r.emit(e.Offset, nil)
+			return true, r.emit(e.Offset, nil, time.Time{}, 0)
 		}
 	}
 }
 
 // emit hands over bytes at an offset. Bytes before the cursor are known already; a jump ahead of it
 // is a gap, whether or not a SKIP announced it.
-func (r *logReader) emit(offset int64, data []byte) error {
+func (r *logReader) emit(offset int64, data []byte, at time.Time, stream int) error {
 	if skip := r.at - offset; skip > 0 {
 		if skip >= int64(len(data)) {
 			return nil
@@ -132,113 +166,72 @@ func (r *logReader) emit(offset int64, data []byte) error {
 	if err := r.ctx.Err(); err != nil {
 		return context.Cause(r.ctx)
 	}
-	if err := r.f(target.Chunk{Offset: offset, Data: data, Gap: gap}); err != nil {
+	if err := r.f(target.Chunk{Offset: offset, Data: data, Gap: gap, At: at, Stream: stream}); err != nil {
 		return err
 	}
 	r.at = offset + int64(len(data))
 	return nil
 }
 
-// readFile hands over what the log has from the cursor on. A log that was removed lacks all that the
-// record says was written; without a record that isn't known, and it is an error.
-func (r *logReader) readFile(held pasar.Holding) error {
+// readDisk hands over what the disk has from the cursor on. If the attempt is living, its supervisor has
+// the rest. Else a log that was removed lacks all that the record says was written; without a record that
+// isn't known, and it is an error.
+func (r *logReader) readDisk(held pasar.Holding, living bool) error {
 	rec, err := readRecord(r.dir)
 	known := err == nil && rec != nil
-	f, size, err := openLog(r.dir)
-	if errors.Is(err, os.ErrNotExist) && (known || held.Nonce == "") {
-		err = nil // removed, or a supervisor is about to create it
-	} else if errors.Is(err, os.ErrNotExist) {
+	l, err := attemptdir.OpenLog(r.dir)
+	end := int64(0)
+	switch {
+	case err == nil:
+		defer l.Close()
+		end = l.End()
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	case living, known, held.Nonce == "":
+		// removed, or a supervisor is about to create it
+	default:
 		return errors.New("it is gone: its file was removed")
 	}
-	if err != nil {
-		return err
-	}
-	if f != nil {
-		defer f.Close()
-	}
-	end := size
 	if known {
 		end = rec.Output // more than the file has if its last part was lost
 	}
-	r.at = min(r.at, end)
-	gaps, err := readGaps(r.dir)
-	if err != nil {
-		return err
+	if r.at < 0 {
+		r.at = max(0, end+r.at)
 	}
-	from := int64(0) // of the stretch between two gaps
-	for _, g := range append(gaps, gap{From: min(size, end), To: end}) {
-		if err := r.copy(f, max(from, r.at), min(g.From, size, end)); err != nil {
+	if r.at > end && !living {
+		r.at = end
+	}
+	if l != nil {
+		if s, ok, err := readSpec(r.dir); err == nil && ok {
+			l.Index.Piped = s.NoPTY
+		}
+		if err := r.copy(l, min(end, l.End())); err != nil {
 			return err
 		}
-		from = g.To
 	}
-	return r.emit(end, nil) // what is missing at the end
+	if living {
+		return nil
+	}
+	return r.emit(end, nil, time.Time{}, 0) // what is missing at the end
 }
 
-// openLog opens an attempt's log and says how long it is.
-func openLog(dir string) (*os.File, int64, error) {
-	f, err := os.Open(filepath.Join(dir, pasar.OutputFile))
-	if err != nil {
-		return nil, 0, err
-	}
-	fi, err := f.Stat()
-	if err != nil {
-		_ = f.Close()
-		return nil, 0, err
-	}
-	return f, fi.Size(), nil
-}
-
-// copy hands over the log from one offset up to another.
-func (r *logReader) copy(f *os.File, from, to int64) error {
-	for from < to {
-		buf := make([]byte, min(maxChunk, to-from)) // a new one each time: who gets it may keep it
-		n, err := f.ReadAt(buf, from)
-		if n == 0 {
-			if err == nil || errors.Is(err, io.EOF) {
-				return nil // shorter than when we began
-			}
+// copy hands over what a log has from the cursor up to an offset, in chunks of one time and stream.
+func (r *logReader) copy(l *attemptdir.Log, to int64) error {
+	for off := r.at; off < to; {
+		at, until := l.Index.At(off)
+		stream, same := l.Index.Stream(off)
+		buf := make([]byte, min(maxChunk, to-off, until-off, same-off)) // a new one each time: who gets it may keep it
+		n, next, err := l.Read(buf, off)
+		if err != nil {
 			return err
 		}
-		if err := r.emit(from, buf[:n]); err != nil {
+		if n > 0 {
+			err = r.emit(off, buf[:n], at, stream)
+		}
+		if err != nil || next == off {
 			return err
 		}
-		from += int64(n)
+		off = next
 	}
 	return nil
-}
-
-// A gap is output that the log lacks: bytes From up to To.
-type gap struct {
-	From int64 `json:"gap_from"`
-	To   int64 `json:"gap_to"`
-}
-
-// readGaps reads the holes of a log, in order; none if there is no index.
-func readGaps(dir string) ([]gap, error) {
-	b, err := readBounded(filepath.Join(dir, indexFile), maxIndex)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read index: %w", err)
-	}
-	return decodeGaps(b), nil
-}
-
-// decodeGaps reads the lines of an index that say where holes are; other lines, and holes out of
-// order, are skipped.
-func decodeGaps(b []byte) []gap {
-	var gaps []gap
-	var last int64
-	s := bufio.NewScanner(bytes.NewReader(b))
-	for s.Scan() {
-		var g gap
-		if json.Unmarshal(s.Bytes(), &g) != nil || g.From < last || g.To <= g.From {
-			continue
-		}
-		gaps = append(gaps, g)
-		last = g.To
-	}
-	return gaps
 }

@@ -2,15 +2,18 @@ package local
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/target"
 )
 
@@ -21,7 +24,7 @@ func doctored(t *testing.T, log, index string, output int64) (*Machine, target.H
 	m := p.open()
 	h := ended(t, m, shell(1, "true"))
 	dir := m.attemptDir(h.Key)
-	for name, text := range map[string]string{pasar.OutputFile: log, indexFile: index} {
+	for name, text := range map[string]string{pasar.OutputFile: log, pasar.IndexFile: index} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +102,7 @@ func TestRepeatsAreNotHandedOverTwice(t *testing.T) {
 		offset int64
 		data   string
 	}{{5, "01234"}, {8, "01234"}, {13, ""}, {15, "xy"}} {
-		if err := r.emit(o.offset, []byte(o.data)); err != nil {
+		if err := r.emit(o.offset, []byte(o.data), time.Time{}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,20 +148,6 @@ func FuzzLastLines(f *testing.F) {
 	})
 }
 
-func FuzzDecodeGaps(f *testing.F) {
-	f.Add([]byte(`{"gap_from":3,"gap_to":6}` + "\n" + `{"gap_from":8,"gap_to":10}`))
-	f.Add([]byte(`{"gap_from":-3,"gap_to":9223372036854775807}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		last := int64(0)
-		for _, g := range decodeGaps(b) {
-			if g.From < last || g.To <= g.From {
-				t.Errorf("gap %+v after %d", g, last)
-			}
-			last = g.To
-		}
-	})
-}
-
 func FuzzDecodeHolding(f *testing.F) {
 	b, _ := json.Marshal(pasar.Holding{Key: pasar.AttemptKey{Job: 1, Attempt: 1}, Nonce: "n", Boot: "b", Pid: 1})
 	f.Add(b)
@@ -193,4 +182,91 @@ func FuzzParseMeminfo(f *testing.F) {
 			t.Errorf("%d bytes", n)
 		}
 	})
+}
+
+func TestOutputInSegmentsIsReadAndWhatWentIsAGap(t *testing.T) {
+	m, h := doctored(t, "abc", "", 16)
+	dir := m.attemptDir(h.Key)
+	for off, text := range map[int64]string{8: "ij\n", 11: "lmn", 14: "op"} {
+		if err := os.WriteFile(filepath.Join(dir, attemptdir.SegmentName(off)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, want := range map[target.Cursor]string{
+		0:  "0+0 abc|8+5 ij\n|11+0 lmn|14+0 op|",
+		1:  "1+0 bc|8+5 ij\n|11+0 lmn|14+0 op|",
+		5:  "8+3 ij\n|11+0 lmn|14+0 op|",
+		12: "12+0 mn|14+0 op|",
+		-3: "13+0 n|14+0 op|",
+		16: "",
+	} {
+		if got := show(collect(t, m, h, from)); got != want {
+			t.Errorf("from %d: %s, want %s", from, got, want)
+		}
+	}
+	if got := tail(dir); !reflect.DeepEqual(got, []string{"abcij", "lmnop"}) {
+		t.Errorf("tail %q", got)
+	}
+}
+
+func TestChunksSayWhenTheyCameAndOfWhichStreamTheyAre(t *testing.T) {
+	base := time.UnixMilli(1_732_890_000_000)
+	var index []byte
+	for _, k := range []attemptdir.Mark{
+		{Offset: 0, At: base, Runs: []attemptdir.Run{{Stream: 1, Len: 4}, {Stream: 2}}},
+		{Offset: 8, At: base.Add(time.Minute)},
+		{Offset: 12, At: base.Add(time.Hour), Runs: []attemptdir.Run{{Stream: 1}}},
+	} {
+		index = attemptdir.AppendMark(index, k)
+	}
+	m, h := doctored(t, "out\nerr\nerr\nout\n", string(index), 16)
+	var got string
+	for _, c := range collect(t, m, h, 0) {
+		got += fmt.Sprintf("%d %s %s|", c.Stream, c.At.Sub(base), c.Data)
+	}
+	if want := "1 0s out\n|2 0s err\n|2 1m0s err\n|1 1h0m0s out\n|"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for d, want := range map[time.Duration]target.Cursor{0: 0, 2 * time.Second: 8, 61500 * time.Millisecond: 12, 2 * time.Hour: 16} {
+		if c, err := m.Since(t.Context(), h, base.Add(d)); err != nil || c != want {
+			t.Errorf("since %s: %d, %v; want %d", d, c, err, want)
+		}
+	}
+}
+
+func TestOutputThatWasRemovedIsSaidToBe(t *testing.T) {
+	p := newPlace(t)
+	m := p.open()
+	h := ended(t, m, shell(1, "true"))
+	if err := os.RemoveAll(m.attemptDir(h.Key)); err != nil {
+		t.Fatal(err)
+	}
+	for _, follow := range []bool{false, true} {
+		if _, err := m.Logs(limited(t), h, 0, follow, func(target.Chunk) error { return nil }); !errors.Is(err, target.ErrRemoved) {
+			t.Errorf("follow %v: %v", follow, err)
+		}
+	}
+}
+
+func TestAFollowerOfPipesIsToldTheStreamFromTheStart(t *testing.T) {
+	p := newPlace(t)
+	m := p.open()
+	a := shell(1, "echo one; sleep 0.1; echo two >&2; sleep 1.2; echo three; sleep 0.1; seq 1 400000; echo end >&2")
+	a.Spec.NoPTY = true
+	h := launch(t, m, a)
+	var got [3]strings.Builder
+	late := time.Time{}
+	if _, err := m.Logs(limited(t), h, 0, true, func(c target.Chunk) error {
+		got[c.Stream].Write(c.Data)
+		if c.Gap != 0 || c.At.IsZero() || c.At.Before(late.Add(-time.Millisecond)) {
+			t.Errorf("at %d: gap %d, came at %s after %s", c.Offset, c.Gap, c.At, late)
+		}
+		late = c.At
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got[0].Len() > 0 || got[2].String() != "two\nend\n" || !strings.HasPrefix(got[1].String(), "one\nthree\n1\n2\n") {
+		t.Errorf("%d unknown, %q, %.30q", got[0].Len(), got[2].String(), got[1].String())
+	}
 }

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/target"
 )
 
@@ -200,20 +198,21 @@ const tailRead = 64 << 10
 // ends, with control characters made visible. They aren't rendered: a terminal's screen model is not
 // for this package.
 func tail(dir string) []string {
-	f, err := os.Open(filepath.Join(dir, pasar.OutputFile))
+	l, err := attemptdir.OpenLog(dir)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil
+	defer l.Close()
+	var b []byte
+	buf := make([]byte, tailRead)
+	for off := max(0, l.End()-tailRead); ; {
+		n, next, err := l.Read(buf, off)
+		b = append(b, buf[:n]...)
+		if err != nil || next == off {
+			return lastLines(b)
+		}
+		off = next
 	}
-	b, err := io.ReadAll(io.NewSectionReader(f, max(0, fi.Size()-tailRead), tailRead))
-	if err != nil {
-		return nil
-	}
-	return lastLines(b)
 }
 
 // lastLines are the last pasar.TailLines lines within pasar.TailBytes, cleaned. Of a line that was

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 // keptMachine is a machine with directories of attempts that ended so many hours ago, 64 KiB each.
@@ -118,6 +119,30 @@ func TestAnAttemptWithALivingSupervisorIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := m.left(t); len(got) != 1 {
+		t.Errorf("left %v", got)
+	}
+}
+
+func TestEverySegmentCountsForTheSize(t *testing.T) {
+	now := time.Now()
+	a, b := pasar.AttemptKey{Job: 1, Attempt: 1}, pasar.AttemptKey{Job: 2, Attempt: 1}
+	m := keptMachine(t, now, map[pasar.AttemptKey]int{a: 9, b: 8})
+	for off := int64(1); off <= 10; off++ {
+		file := filepath.Join(m.attemptDir(a), attemptdir.SegmentName(off<<16))
+		if err := os.WriteFile(file, make([]byte, 64<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{file, m.attemptDir(a)} {
+			if err := os.Chtimes(p, now.Add(-9*time.Hour), now.Add(-9*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r, err := m.Retain(t.Context(), 0, 200*pasar.KiB, now, func(pasar.JobID) bool { return true })
+	if err != nil || r.Freed < 11*64*pasar.KiB {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := m.left(t); !slices.Equal(got, []string{"2.1"}) {
 		t.Errorf("left %v", got)
 	}
 }

@@ -33,7 +33,8 @@ type Target interface {
 	Observe(ctx context.Context, h Handle) (Observation, error)
 
 	// Logs calls f with the attempt's output from a cursor on, in order; with follow it goes on
-	// until the attempt has ended. It returns where it stopped.
+	// until the attempt has ended. It returns where it stopped. Output that was let go as a whole is
+	// ErrRemoved.
 	Logs(ctx context.Context, h Handle, from Cursor, follow bool, f func(Chunk) error) (Cursor, error)
 
 	// Signal asks an attempt to stop. Repeating a stop with the same ID is harmless.
@@ -64,6 +65,13 @@ type Retainer interface {
 type Retained struct {
 	Attempts int
 	Freed    pasar.Bytes
+}
+
+// Dated is a target that can say where in an attempt's output a time is.
+type Dated interface {
+	// Since is the cursor of the first line that came at a time or later; the end of the output if none
+	// did. It may be up to a second too early.
+	Since(ctx context.Context, h Handle, t time.Time) (Cursor, error)
 }
 
 // Attacher is a target whose attempts can be attached to from this machine.
@@ -116,15 +124,21 @@ type Observation struct {
 	Tail      []string          // Gone: last lines of output as rendered text
 }
 
-// A Cursor is a place in an attempt's output: a byte offset.
+// A Cursor is a place in an attempt's output: a byte offset. To ask for output, a negative one is so many
+// bytes before the present end.
 type Cursor int64
 
-// A Chunk is output at an offset. Gap is how many bytes before it are not to be had.
+// A Chunk is output at an offset, all of one stream.
 type Chunk struct {
 	Offset int64
 	Data   []byte
-	Gap    int64
+	Gap    int64     // how many bytes before it are not to be had
+	At     time.Time // when it came, or up to a second before; zero if that isn't known
+	Stream int       // of a job without a terminal: 1 standard output, 2 standard error; 0: a terminal's, or not known
 }
+
+// ErrRemoved says that all output of an attempt was let go.
+var ErrRemoved = errors.New("its output was removed")
 
 // neverError marks an error after which surely nothing was started.
 type neverError struct{ err error }

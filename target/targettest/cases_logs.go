@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"pasar/target"
 )
@@ -42,6 +43,20 @@ func (s *suite) logsResume() {
 		if err != nil || int(end) != len(text) {
 			s.Errorf("a cursor past the end ends at %d (%v), want %d", end, err, len(text))
 		}
+	}
+	for _, back := range []int{1, 7, 65536, len(text), len(text) + 5} {
+		if out, end := s.output(t, h, target.Cursor(-back), false); out != text[max(0, len(text)-back):] || int(end) != len(text) {
+			s.Errorf("the last %d bytes: %d up to %d", back, len(out), end)
+		}
+	}
+	began := time.Now().Add(-patience)
+	if _, err := t.Logs(s.ctx, h, 0, false, func(c target.Chunk) error {
+		if len(c.Data) > 0 && (c.At.Before(began) || c.At.After(time.Now())) {
+			s.Errorf("the chunk at %d is said to have come at %s", c.Offset, c.At)
+		}
+		return nil
+	}); err != nil {
+		s.Error(err)
 	}
 	stop := errors.New("stop")
 	if end, err := t.Logs(s.ctx, h, 0, false, func(target.Chunk) error { return stop }); !errors.Is(err, stop) || end != 0 {

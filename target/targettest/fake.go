@@ -262,15 +262,19 @@ func (f *Fake) Logs(ctx context.Context, h target.Handle, from target.Cursor, fo
 		f.w.mu.Lock()
 		at, changed := f.w.find(h), f.w.changed
 		var data []byte
+		var started time.Time
 		over := at == nil
 		if at != nil {
+			if from < 0 {
+				from += target.Cursor(len(at.output))
+			}
 			from = target.Cursor(max(0, min(int64(from), int64(len(at.output)))))
-			data = slices.Clone(at.output[from:])
+			data, started = slices.Clone(at.output[from:]), at.obs.StartedAt
 			over = at.obs.Status == target.Ended || at.obs.Status == target.Gone
 		}
 		f.w.mu.Unlock()
 		if len(data) > 0 {
-			if err := g(target.Chunk{Offset: int64(from), Data: data}); err != nil {
+			if err := g(target.Chunk{Offset: int64(from), Data: data, At: started}); err != nil {
 				return from, err
 			}
 			from += target.Cursor(len(data))
