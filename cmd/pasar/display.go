@@ -21,7 +21,7 @@ import (
 // ends, its last screen is left on the shell's, since how it ended is what people look for.
 type display struct {
 	to         *outlet
-	cols, rows int // of the user's terminal
+	cols, rows int  // of the user's terminal
 	history    int  // lines of earlier output that are wanted above the screen; with 0, the terminal's alternate screen is used
 	types      bool // keys go to the job, so that its modes of keyboard and mouse are wanted
 
