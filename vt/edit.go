@@ -84,11 +84,21 @@ func (s *Screen) clearRows(from, to int, blank slot) {
 	}
 }
 
+// written says whether there is any character in a row.
+func (r *row) written() bool {
+	for _, x := range r.slots {
+		if x&slotChar != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // clearScreen blanks all. What was on the main screen becomes history.
 func (s *Screen) clearScreen(blank slot) {
 	if s.now == s.main {
 		n := s.rows
-		for n > 0 && len(s.now.row(n-1).slots) == 0 {
+		for n > 0 && !s.now.row(n-1).written() {
 			n--
 		}
 		for y := range n {
