@@ -32,11 +32,12 @@ var ownName = regexp.MustCompile(`^pasar-[0-9a-f]{16}(\.service)?$`)
 type cell struct {
 	log    *slog.Logger
 	place  pasar.Place
-	dir    string // the attempt's
-	job    string // the job's part
-	into   int    // descriptor of job, to fork into
-	memory bool   // it can be held to an amount of host memory
-	before use    // counted by the time of the fork
+	dir    string   // the attempt's
+	job    string   // the job's part
+	into   int      // descriptor of job, to fork into
+	above  []string // the cgroups above job, innermost first, as far as they can be seen
+	memory bool     // it can be held to an amount of host memory
+	before use      // counted by the time of the fork
 }
 
 // openCell divides the cgroup that this process was started in, which must have been made for it alone. It is nil
@@ -72,6 +73,9 @@ func openCell(log *slog.Logger, place pasar.Place) (*cell, error) {
 	}
 	if c.into, err = unix.Open(c.job, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return nil, fmt.Errorf("divide cgroup: %w", err)
+	}
+	for d := dir; isCgroup(d); d = filepath.Dir(d) {
+		c.above = append(c.above, d)
 	}
 	return c, nil
 }
@@ -202,8 +206,14 @@ func (c *cell) forkExec(file string, argv []string, attr *syscall.ProcAttr) (int
 	return pid, err
 }
 
-// thaw lets a job run on that was frozen, so that it can obey.
-func (c *cell) thaw() { _ = writeFile(filepath.Join(c.job, "cgroup.freeze"), "0") }
+// freeze stops what is in the job's part, or lets it run on.
+func (c *cell) freeze(on bool) {
+	v := "0"
+	if on {
+		v = "1"
+	}
+	_ = writeFile(filepath.Join(c.job, "cgroup.freeze"), v)
+}
 
 // kill kills all that is in the job's part, however fast it forks, stopped or frozen.
 func (c *cell) kill() error { return writeFile(filepath.Join(c.job, "cgroup.kill"), "1") }

@@ -24,15 +24,6 @@ type use struct {
 	ancestors []tally
 }
 
-// ancestors are the cgroups above the job's part, innermost first, as far as they can be seen.
-func (c *cell) ancestors() []string {
-	var dirs []string
-	for d := c.dir; isCgroup(d); d = filepath.Dir(d) {
-		dirs = append(dirs, d)
-	}
-	return dirs
-}
-
 func isCgroup(dir string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(dir, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
@@ -43,7 +34,7 @@ func (c *cell) count() use {
 	events := readKeyed(c.job, "memory.events")
 	u := use{job: tally{events.get("max"), events.get("oom")}, oomKill: events.get("oom_kill"),
 		pidsMax: readKeyed(c.job, "pids.events").get("max")}
-	for _, d := range c.ancestors() {
+	for _, d := range c.above {
 		// Its own events only: those of the job's part are counted there.
 		e := readKeyed(d, "memory.events.local")
 		u.ancestors = append(u.ancestors, tally{e.get("max"), e.get("oom")})
@@ -68,7 +59,7 @@ func (c *cell) spent() *pasar.CgroupUse {
 	if u.OwnLimit && u.OOM > 0 {
 		return u
 	}
-	for i, d := range c.ancestors() {
+	for i, d := range c.above {
 		limit := readBytes(d, "memory.max")
 		if limit < 0 || i >= len(c.before.ancestors) || i >= len(now.ancestors) {
 			continue

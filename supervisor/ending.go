@@ -45,6 +45,7 @@ type ending struct {
 	left     map[identity]bool // leftovers seen
 	swept    bool              // leftovers got their SIGTERM
 	killed   map[identity]bool // members sent SIGKILL in the last round
+	stroke   bool              // its cgroup was killed
 	killGap  time.Duration     // to the next SIGKILL round
 }
 
@@ -129,7 +130,7 @@ func (e *ending) begin(grace time.Duration, now time.Time) {
 	e.terminate, e.graceEnd = true, end
 	e.note(pasar.StepTerm)
 	if c := e.family.cell; c != nil {
-		c.thaw()
+		c.freeze(false) // whoever froze it: what is asked to end must be able to obey
 	}
 	if !e.reaped {
 		// The main process's group needs no search.
@@ -152,12 +153,12 @@ func (e *ending) note(s pasar.StopStep) { e.a.record.StopStep = s }
 // whether nothing of the job is left.
 func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 	kill := e.terminate && !now.Before(e.graceEnd)
-	if kill && e.family.cell == nil {
+	if kill {
 		defer hasten()()
 	}
 	if !e.reaped {
 		if kill {
-			return e.kill(e.family.members()), false
+			return e.kill(), false
 		}
 		if e.terminate {
 			return e.graceEnd.Sub(now), false
@@ -181,7 +182,7 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 	}
 	switch {
 	case kill, !e.terminate && age >= leftoverKill:
-		return e.kill(members), false
+		return e.kill(), false
 	case e.terminate: // they have the grace that the stop gave
 		return min(lookEvery, e.graceEnd.Sub(now)), false
 	case age < leftoverTerm:
@@ -197,12 +198,18 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 // in a driver, is tried less and less often, but never given up, since its memory is still claimed.
 // While members appear that the last round didn't see, rounds follow each other at once. What is in a cgroup
 // of the job's own goes at one stroke.
-func (e *ending) kill(members []member) time.Duration {
+func (e *ending) kill() time.Duration {
 	if e.terminate {
 		e.note(pasar.StepKill)
 	}
-	if e.family.kill() {
-		members = slices.DeleteFunc(members, func(m member) bool { return m.celled })
+	var members []member
+	switch killed := e.family.kill(); {
+	case killed && !e.stroke:
+		e.stroke = true // most likely that was all
+	case killed: // something in it can't die yet; who left it can
+		members = slices.DeleteFunc(e.family.everyone(), func(m member) bool { return m.celled })
+	default:
+		members = e.family.members()
 	}
 	if len(members) > holdFrom || e.killed != nil && e.breeding(members) {
 		members = e.hold(members)

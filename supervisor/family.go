@@ -120,8 +120,17 @@ func (f *family) kill() bool {
 	if !f.populated() {
 		return false
 	}
-	_, guests := f.celled()
-	return guests == 0 && f.cell.kill() == nil
+	// Hundreds that are busy would leave us no time to look at them.
+	f.cell.freeze(true)
+	members, guests := f.celled()
+	if guests == 0 && f.cell.kill() == nil {
+		return true
+	}
+	for _, m := range members {
+		_ = signalProcess(m.stat, unix.SIGKILL)
+	}
+	f.cell.freeze(false)
+	return false
 }
 
 // related lists the living processes of the job by descent, session and nonce.

@@ -64,7 +64,13 @@ func warm(t testing.TB) *rig {
 	return warmAs(t, &syscall.SysProcAttr{Setsid: true})
 }
 
-func warmAs(t testing.TB, attr *syscall.SysProcAttr) *rig {
+func warmAs(t testing.TB, attr *syscall.SysProcAttr, args ...string) *rig {
+	t.Helper()
+	return warmBy(t, attr, []string{program}, args...)
+}
+
+// warmBy is warmAs by way of another program.
+func warmBy(t testing.TB, attr *syscall.SysProcAttr, by []string, args ...string) *rig {
 	t.Helper()
 	tmp, err := os.MkdirTemp("", "sup")
 	if err != nil {
@@ -88,7 +94,7 @@ func warmAs(t testing.TB, attr *syscall.SysProcAttr) *rig {
 	}
 	_ = ours.Close()
 	r.control = ipc.NewAttachConn(r.conn)
-	r.cmd = exec.Command(program, "warm", "--run", r.run)
+	r.cmd = exec.Command(by[0], append(append(by[1:], "warm", "--run", r.run), args...)...)
 	r.cmd.ExtraFiles = []*os.File{theirs}
 	r.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	r.cmd.SysProcAttr = attr
