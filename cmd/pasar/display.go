@@ -244,7 +244,11 @@ func (d *display) enter(b []byte) []byte {
 // paintWhole leaves the terminal as if it had been the job's all the time.
 func (d *display) paintWhole(b []byte) []byte {
 	f := screenFilter{flat: d.filter.flat, snapshot: true}
-	b = append(d.reset(b), "\x1b[2J\x1b[H"...)
+	b = d.reset(b)
+	for y := range d.rows { // all at once, some terminals would move it into their scrollback
+		b = append(moveTo(b, y, 0), "\x1b[K"...)
+	}
+	b = append(b, "\x1b[H"...)
 	b = append(b, f.filter(d.job.AppendSnapshot(nil))...)
 	d.filter.tabs, d.alternate = d.filter.tabs || f.tabs, d.history > 0 && f.alternate
 	d.passing, d.full, d.lineAt, d.left, d.top = true, false, -1, 0, 0

@@ -14,7 +14,7 @@ import (
 // What passes is whole sequences and whole characters, wherever the input is cut.
 type screenFilter struct {
 	// flat: the terminal shows its alternate screen all the time, whichever of its own the job uses.
-	// A switch doesn't pass, then, but is noted in broke.
+	// A switch breaks the screen then.
 	flat bool
 	// snapshot: the input is a model's, which draws both screens in turn: the second is to be drawn over the first.
 	snapshot bool
@@ -151,9 +151,6 @@ func (f *screenFilter) escape(c byte) {
 		switch {
 		case c == 'c': // a terminal's reset goes further than its screen
 			f.broke, f.alternate = true, false
-			if !f.flat {
-				f.out = append(f.out, fullReset...)
-			}
 		case strings.IndexByte("78DEHM", c) >= 0:
 			f.tabs = f.tabs || c == 'H'
 			f.out = append(f.out, 0x1b, c)
@@ -235,7 +232,7 @@ func (f *screenFilter) modes(list string, final byte) {
 			case !f.flat:
 				kept = append(kept, m)
 			case f.snapshot && f.alternate:
-				f.out = append(f.out, "\x1b[m\x1b[2J\x1b[H"...)
+				f.out = append(f.out, "\x1b[m\x1b[2J\x1b[H"...) // a terminal's alternate screen keeps no history of it
 			}
 			f.broke = f.flat
 		default:
@@ -253,9 +250,6 @@ func (f *screenFilter) modes(list string, final byte) {
 // softReset takes back what may pass, but for tab stops and the screen in use: origin and scroll region, wrapping,
 // reverse video, insert mode, character sets, cursor shape, colours. The cursor is at the top.
 const softReset = "\x1b[?5;6l\x1b[r\x1b[?7;25h\x1b[4l\x1b(B\x1b)B\x0f\x1b[0 q\x1b[m"
-
-// fullReset is softReset on a cleared main screen.
-const fullReset = "\x1b[?1049l" + softReset + "\x1b[2J\x1b[H"
 
 // tabStops puts tab stops back at every eighth column of so many.
 func tabStops(cols int) []byte {
