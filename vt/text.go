@@ -34,6 +34,9 @@ func (t *Text) Write(p []byte) (int, error) { t.p.write(p); return len(p), nil }
 // who follow a program that has gone quiet.
 func (t *Text) Flush() { t.c.flush() }
 
+// Held is how many lines there are that haven't come out, with the one that the cursor is on.
+func (t *Text) Held() int { return len(t.c.lines) }
+
 // Close emits everything, the unterminated last line too. The Text can't be used afterwards.
 func (t *Text) Close() { t.p.close(); t.c.commit() }
 
