@@ -163,8 +163,9 @@ func (c *call) supervisor(ctx context.Context, args []string) (place, error) {
 }
 
 func notRunning(id pasar.JobID, st pasar.State) error {
-	e := problemf(ipc.CodeWrongState, "job #%d is %s: there is nothing to attach to", id, st)
+	e := problemf(ipc.CodeWrongState, "job #%d is %s: it has no terminal yet", id, st)
 	if st.Finished() {
+		e = problemf(ipc.CodeWrongState, "job #%d has ended (%s): it has no terminal any more", id, st)
 		return e.hint("`pasar logs " + id.String() + "` shows its output")
 	}
 	return e.hint("`pasar logs -f " + id.String() + "` waits for it to start")
