@@ -163,9 +163,7 @@ func (s *Screen) index(blank slot) {
 func (s *Screen) scrollUp(n int, blank slot) {
 	n = min(n, s.bottom-s.top+1)
 	if s.now == s.main {
-		for y := s.top; y < s.top+n; y++ {
-			s.keep(s.now.row(y))
-		}
+		s.keepRows(s.top, s.top+n)
 	}
 	s.now.up(s.top, s.bottom, n, blank, s.cols)
 	s.touchAll(s.top, s.bottom)

@@ -101,11 +101,20 @@ func (s *Screen) clearScreen(blank slot) {
 		for n > 0 && !s.now.row(n-1).written() {
 			n--
 		}
-		for y := range n {
-			s.keep(s.now.row(y))
-		}
+		s.keepRows(0, n)
 	}
 	s.clearRows(0, s.rows, blank)
+}
+
+// keepRows adds rows [from, to) to the history: those that won't be dropped at once.
+func (s *Screen) keepRows(from, to int) {
+	first := to
+	for size := 0; first > from && size < s.hist.limit; first-- {
+		size += s.now.row(first-1).used() + historyFrame
+	}
+	for y := first; y < to; y++ {
+		s.keep(s.now.row(y))
+	}
 }
 
 // keep adds a row to the history.

@@ -17,6 +17,8 @@ type look struct {
 const (
 	minLooks    = 256     // sweeping for fewer isn't worth it
 	maxPens     = 1 << 15 // pens at a time
+	morePens    = 8 << 10 // beyond them, of those without direct colours
+	fewPens     = 1 << 10 // and beyond them again, plain ones, of which there are fewer than that
 	maxClusters = 1 << 14
 )
 
@@ -53,8 +55,8 @@ func (l *look) reindex() {
 	}
 }
 
-// number is the pen's number. False: the table is full.
-func (l *look) number(p pen) (uint16, bool) {
+// number is the pen's number. False: there are most already.
+func (l *look) number(p pen, most int) (uint16, bool) {
 	if p == (pen{}) {
 		return 0, true
 	}
@@ -65,7 +67,7 @@ func (l *look) number(p pen) (uint16, bool) {
 	if l.index[at] != 0 {
 		return l.index[at] - 1, true
 	}
-	if len(l.pens) >= l.before {
+	if len(l.pens) >= most {
 		return 0, false
 	}
 	l.pens = append(l.pens, p)
@@ -74,19 +76,19 @@ func (l *look) number(p pen) (uint16, bool) {
 }
 
 // penNumber is the number of a pen, for slots. When there are too many pens at a time it is that of a
-// plainer one: direct colours become the nearest of the 256, and at last none.
+// plainer one: direct colours become the nearest of the 256, and at last there are the first eight.
 func (s *Screen) penNumber(p pen) slot {
-	n, ok := s.look.number(p)
-	if !ok && s.worthSweeping(s.look.before < maxPens) {
+	l := &s.look
+	n, ok := l.number(p, l.before)
+	if !ok && s.worthSweeping(l.before < maxPens) {
 		s.sweep()
-		n, ok = s.look.number(p)
+		n, ok = l.number(p, l.before)
 	}
-	for _, plainer := range []func(pen) pen{indexedPen, plainPen} {
-		if ok {
-			break
-		}
-		p = plainer(p)
-		n, ok = s.look.number(p)
+	if !ok {
+		n, ok = l.number(indexedPen(p), maxPens+morePens)
+	}
+	if !ok {
+		n, _ = l.number(plainPen(p), maxPens+morePens+fewPens)
 	}
 	return slot(n) << slotPen
 }
