@@ -7,7 +7,6 @@ import (
 
 	"pasar"
 	"pasar/ipc"
-	"pasar/target"
 )
 
 // serveWait sends a view for each of the jobs as it ends (or starts, if that is asked).
@@ -53,108 +52,6 @@ func (d *Daemon) serveWait(ctx context.Context, c *ipc.Call) error {
 			}
 		}
 		if open = still; len(open) == 0 {
-			return nil
-		}
-		select {
-		case <-next:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// serveLogs streams an attempt's raw output.
-func (d *Daemon) serveLogs(ctx context.Context, c *ipc.Call) error {
-	var r ipc.LogsRequest
-	if err := c.Bind(&r); err != nil {
-		return err
-	}
-	j, err := d.find(r.Job)
-	if err != nil {
-		return err
-	}
-	for r.Attempt == 0 && len(j.Attempts) == 0 {
-		if !r.Follow || j.Phase == phaseFinished {
-			return &ipc.Error{Code: ipc.CodeWrongState, Message: fmt.Sprintf("job %d has no output: it is %s and never started", j.ID, j.state())}
-		}
-		next := d.changed.next()
-		if j, err = d.find(r.Job); err != nil {
-			return err
-		}
-		if len(j.Attempts) == 0 && j.Phase != phaseFinished {
-			select {
-			case <-next:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			if j, err = d.find(r.Job); err != nil {
-				return err
-			}
-		}
-	}
-	a := j.current()
-	if r.Attempt != 0 {
-		a = nil
-		for i := range j.Attempts {
-			if j.Attempts[i].Attempt == r.Attempt {
-				a = &j.Attempts[i]
-			}
-		}
-		if a == nil {
-			return &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("job %d has no attempt %d; it had %d", j.ID, r.Attempt, len(j.Attempts))}
-		}
-	}
-	h := target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}, Nonce: a.Nonce}
-	first := true
-	head := func(offset int64) error {
-		first = false
-		b, err := json.Marshal(ipc.LogsHead{Attempt: a.Attempt, Offset: offset})
-		if err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
-		return c.Chunk(b)
-	}
-	end, err := d.Target.Logs(ctx, h, target.Cursor(r.Offset), r.Follow, func(ch target.Chunk) error {
-		if first {
-			if err := head(ch.Offset - ch.Gap); err != nil { // what is missing there is told by the offsets
-				return err
-			}
-		}
-		for data := ch.Data; len(data) > 0; {
-			n := min(len(data), ipc.MaxChunk)
-			if err := c.Chunk(data[:n]); err != nil {
-				return err
-			}
-			data = data[n:]
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if first {
-		if err := head(int64(end)); err != nil {
-			return err
-		}
-	}
-	if r.Follow { // the output is complete; the end may not be journaled yet
-		if err := d.awaitEnd(ctx, j.ID, a.Attempt); err != nil {
-			return err
-		}
-	}
-	ended := true
-	if j, err = d.find(r.Job); err == nil && j.underWay() && j.current().Attempt == a.Attempt {
-		ended = false
-	}
-	return c.Answer(ipc.LogsAnswer{Attempt: a.Attempt, Offset: int64(end), Ended: ended})
-}
-
-// awaitEnd waits until an attempt is over in the published state.
-func (d *Daemon) awaitEnd(ctx context.Context, id pasar.JobID, attempt int) error {
-	for {
-		next := d.changed.next()
-		j := d.lookup(id)
-		if j == nil || !j.underWay() || j.current().Attempt != attempt {
 			return nil
 		}
 		select {

@@ -116,28 +116,6 @@ type ViewAnswer struct {
 	JSON []byte `msgpack:"json"`
 }
 
-// LogsRequest asks for an attempt's raw output. Chunks are bytes, in order without a gap from
-// Offset on, except where the answer says so.
-type LogsRequest struct {
-	Job     pasar.JobID `msgpack:"job"`
-	Attempt int         `msgpack:"attempt"` // 0: the latest
-	Offset  int64       `msgpack:"offset"`  // start here
-	Follow  bool        `msgpack:"follow"`  // until the attempt ends
-}
-
-// LogsAnswer ends a stream of output. A client that lost its daemon asks again from Offset.
-type LogsAnswer struct {
-	Attempt int   `msgpack:"attempt"`
-	Offset  int64 `msgpack:"offset"` // where the stream ended
-	Ended   bool  `msgpack:"ended"`  // the attempt has ended: nothing will follow
-}
-
-// LogsHead is the first chunk of a stream of output, as JSON: where it really starts.
-type LogsHead struct {
-	Attempt int   `json:"attempt"`
-	Offset  int64 `json:"offset"`
-}
-
 // WaitRequest waits until jobs have ended. One chunk (a pasar.JobView as JSON) comes for each that
 // has, at once for those that had already. The answer (empty) comes when all have, or one with Any.
 type WaitRequest struct {

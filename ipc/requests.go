@@ -31,20 +31,6 @@ func (c *Client) Status(ctx context.Context) ([]byte, error) {
 	return a.JSON, err
 }
 
-// Logs streams raw output. The first chunk is JSON of a LogsHead and goes to head; the others go to each.
-func (c *Client) Logs(ctx context.Context, r LogsRequest, head func([]byte) error, each func([]byte) error) (LogsAnswer, error) {
-	var a LogsAnswer
-	first := true
-	err := c.Call(ctx, VerbLogs, r, &a, func(b []byte) error {
-		if first {
-			first = false
-			return head(b)
-		}
-		return each(b)
-	})
-	return a, err
-}
-
 // Wait calls each with a pasar.JobView as JSON for every job that has ended.
 func (c *Client) Wait(ctx context.Context, r WaitRequest, each func(view []byte) error) error {
 	return c.Call(ctx, VerbWait, r, nil, each)

@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/ipc"
 )
 
@@ -30,9 +29,12 @@ func latestAttempt(jobDir string) int {
 	return latest
 }
 
+// logPiece is how much of a log is read at a time, and how far a line may begin after a time that is asked for.
+const logPiece = 64 << 10
+
 // readFile reads what an attempt has written so far from its directory, where no daemon is to be had; done
 // is false if there is nothing of it there.
-func (o *outputStream) readFile(a *app, each func([]byte) error) (done bool, err error) {
+func (o *outputStream) readFile(a *app, each func(piece) error) (done bool, err error) {
 	cfg, err := a.config()
 	if err != nil {
 		return false, nil
@@ -42,91 +44,68 @@ func (o *outputStream) readFile(a *app, each func([]byte) error) (done bool, err
 		o.attempt = latestAttempt(job)
 	}
 	dir := filepath.Join(job, strconv.Itoa(o.attempt))
-	f, err := os.Open(filepath.Join(dir, pasar.OutputFile))
-	if err != nil {
+	l, err := attemptdir.OpenLog(dir)
+	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		return false, nil
+	if err != nil {
+		return true, err
+	}
+	defer l.Close()
+	l.Index.Piped = hasPipes(dir)
+	if err := o.check(l.Index.Piped); err != nil {
+		return true, err
 	}
 	if key := (pasar.AttemptKey{Job: o.job, Attempt: o.attempt}); a.offline != key { // the last lines are looked for more than once
 		a.offline = key
 		a.note(fmt.Sprintf("no daemon runs; this is what attempt %d of job #%d has written so far", o.attempt, o.job))
 	}
 	if o.offset < 0 {
-		o.offset = max(0, fi.Size()+o.offset)
+		o.offset = max(0, l.End()+o.offset)
 	}
-	o.start, o.started = o.offset, true
-	for _, g := range append(gapsOf(dir), logGap{fi.Size(), fi.Size()}) {
-		if o.offset < g.From {
-			if err := o.copyRange(f, min(g.From, fi.Size()), each); err != nil {
-				return true, err
-			}
-		}
-		if o.offset < g.To {
-			a.gap(o.job, o.offset, g.To)
-			o.offset = g.To
-		}
+	if !o.since.IsZero() {
+		o.first = l.LineFrom(l.Index.Since(o.since, l.End()), logPiece)
+		o.offset = max(o.offset, o.first)
 	}
-	return true, nil
+	o.start, o.started, o.ended = o.offset, true, true
+	return true, o.copyLog(a, l, each)
 }
 
-func (o *outputStream) copyRange(f *os.File, to int64, each func([]byte) error) error {
-	b := make([]byte, 64<<10)
-	for o.offset < to {
-		n, err := f.ReadAt(b[:min(int64(len(b)), to-o.offset)], o.offset)
+func (o *outputStream) copyLog(a *app, l *attemptdir.Log, each func(piece) error) error {
+	buf := make([]byte, logPiece)
+	for off := o.offset; ; {
+		p := piece{}
+		var until, same int64
+		p.at, until = l.Index.At(off)
+		p.stream, same = l.Index.Stream(off)
+		n, next, err := l.Read(buf[:min(logPiece, until-off, same-off)], off)
+		if err != nil || next == off {
+			o.skip(a, off)
+			return err
+		}
 		if n > 0 {
-			o.offset += int64(n)
-			if err := each(b[:n]); err != nil {
+			o.skip(a, off)
+			p.data = buf[:n]
+			if err := o.take(a, p, each); err != nil {
 				return err
 			}
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read output of job %d: %w", o.job, err)
-		}
-		if n == 0 {
-			return nil
-		}
+		off = next
 	}
-	return nil
 }
 
-// A logGap is output that could not be written, as the index beside the log has it.
-type logGap struct {
-	From int64 `json:"gap_from"`
-	To   int64 `json:"gap_to"`
-}
-
-// maxIndex bounds how much of an index is read, in bytes.
-const maxIndex = 1 << 20
-
-func gapsOf(dir string) []logGap {
-	f, err := os.Open(filepath.Join(dir, "index"))
+// hasPipes reports whether an attempt was made to run without a terminal, by its spec.
+func hasPipes(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, pasar.SpecFile))
 	if err != nil {
-		return nil
+		return false
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxIndex))
-	if err != nil {
-		return nil
+	var spec struct {
+		NoPTY bool `json:"no_pty"`
 	}
-	return decodeGaps(b)
-}
-
-// decodeGaps reads an index's lines; what is none, or out of order, is skipped.
-func decodeGaps(b []byte) []logGap {
-	var gaps []logGap
-	last := int64(0)
-	for line := range bytes.Lines(b) {
-		var g logGap
-		if json.Unmarshal(line, &g) == nil && g.From >= last && g.To > g.From {
-			gaps = append(gaps, g)
-			last = g.To
-		}
-	}
-	return slices.Clip(gaps)
+	const most = 8 << 20 // as much as a supervisor reads
+	return json.NewDecoder(io.LimitReader(f, most)).Decode(&spec) == nil && spec.NoPTY
 }
 
 // isNoDaemon reports whether nobody answered, and nobody could be started.

@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pasar"
+	"pasar/attemptdir"
 )
 
 func TestLogsNeedsNoDaemon(t *testing.T) {
@@ -27,6 +29,20 @@ func TestLogsNeedsNoDaemon(t *testing.T) {
 	write(jobs+"4/10/"+pasar.OutputFile, "one\r\ntwo\r\n\x00\x00\x00\x00three\r\n")
 	write(jobs+"4/10/index", "{\"gap_from\":10,\"gap_to\":14}\n")
 	write(jobs+"5/1/spec", "{}")
+	write(jobs+"7/1/"+pasar.OutputFile, "first\r\nsecond\r\n")
+	write(jobs+"7/1/"+pasar.OutputFile+".20", "third\r\n")
+	write(jobs+"7/1/"+pasar.OutputFile+".27", "fourth\r\n")
+	now := time.Now().Truncate(time.Second)
+	var index []byte
+	for _, m := range []attemptdir.Mark{
+		{Offset: 0, At: now.Add(-2 * time.Hour), Runs: []attemptdir.Run{{Stream: 1, Len: 7}, {Stream: 2}}},
+		{Offset: 20, At: now.Add(-time.Minute), Runs: []attemptdir.Run{{Stream: 1}}},
+	} {
+		index = attemptdir.AppendMark(index, m)
+	}
+	write(jobs+"7/1/index", string(index))
+	write(jobs+"7/1/spec", `{"no_pty":true}`)
+	stamp := func(d time.Duration) string { return now.Add(d).Format(time.RFC3339) + " " }
 	env := []string{"HOME=" + dir, "PASAR_CONFIG=" + conf, "PATH=/usr/bin:/bin"}
 	for _, tc := range []struct {
 		args, out, err string
@@ -37,7 +53,18 @@ func TestLogsNeedsNoDaemon(t *testing.T) {
 		{"--attempt 1 4", "first\n", "attempt 1 of job #4", 0},
 		{"--raw --attempt 1 4", "first\r\n", "", 0},
 		{"-n 1 4", "three\n", "", 0},
-		{"--json --attempt 1 4", `{"schema":1,"job":4,"attempt":1,"line":"first"}` + "\n", "", 0},
+		{"7", "first\nsecond\nthird\nfourth\n", "5 B of job #7's output, from byte 15 on, are not to be had", 0},
+		{"-n 2 7", "third\nfourth\n", "", 0},
+		{"--since 10m 7", "third\nfourth\n", "", 0},
+		{"--since 1s 7", "", "", 0},
+		{"--since 1d -n 3 7", "second\nthird\nfourth\n", "", 0},
+		{"--since 10m -n 9 7", "third\nfourth\n", "", 0},
+		{"--stderr 7", "second\n", "", 0},
+		{"--stdout -n 2 7", "third\nfourth\n", "", 0},
+		{"--stderr 4", "", "job 4 ran in a terminal, where output and errors are one stream", exitRefused},
+		{"--timestamps 7", stamp(-2*time.Hour) + "first\n" + stamp(-2*time.Hour) + "second\n" + stamp(-time.Minute) + "third\n" + stamp(-time.Minute) + "fourth\n", "", 0},
+		{"--timestamps --raw 7", "", "exclude each other", exitUsage},
+		{"--json -n 1 7", `{"schema":1,"job":7,"attempt":1,"at":"` + now.Add(-time.Minute).UTC().Format(time.RFC3339) + `","stream":"stdout","line":"fourth"}` + "\n", "", 0},
 		{"--attempt 2 4", "", "no daemon at ", exitNoDaemon},
 		{"5", "", "no daemon at ", exitNoDaemon},
 		{"6", "", "no daemon at ", exitNoDaemon},
@@ -48,17 +75,4 @@ func TestLogsNeedsNoDaemon(t *testing.T) {
 			t.Errorf("logs %s: exit %d, %q, %q", tc.args, r.code, r.out, r.stderr)
 		}
 	}
-}
-
-func FuzzDecodeGaps(f *testing.F) {
-	f.Add([]byte("{\"gap_from\":10,\"gap_to\":14}\n{\"gap_from\":12,\"gap_to\":13}\nx"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		last := int64(0)
-		for _, g := range decodeGaps(b) {
-			if g.From < last || g.To <= g.From {
-				t.Errorf("%+v after %d", g, last)
-			}
-			last = g.To
-		}
-	})
 }

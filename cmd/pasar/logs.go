@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"pasar"
+	"pasar/attemptdir"
 	"pasar/ipc"
 )
 
@@ -15,17 +17,23 @@ func logsCommand() *command {
 		name: "logs", section: sectionJobs, args: "[JOB…]", brief: "a job's output", takes: takesJobs,
 		long: `Off a terminal, and in JSON, it is text: escape sequences are gone and a progress bar is its last state. On a
 terminal colours pass, and nothing else that a terminal would obey. --raw is every byte as it was written.
-Several jobs have their number before each line. Where no daemon runs and none can be started, what is on the disk is shown.`,
+Several jobs have their number before each line. -f goes on with the job's next attempt, if it has one, until the job is over.
+Where no daemon runs and none can be started, what is on the disk is shown.`,
 		examples: []example{
 			{"pasar logs -f", "your last job, as it runs"},
 			{"pasar logs -n 50 42", "the last 50 lines"},
+			{"pasar logs --since 10m --timestamps 42", "what came in the last ten minutes, and when"},
 			{"pasar logs --raw --attempt 1 42 > log", "the bytes of its first attempt"},
 		},
 		setup: func(f *flags) action {
 			l := &logs{}
-			f.BoolVarP(&l.follow, "follow", "f", false, "go on until the attempt ends; wait for it if it hasn't started")
+			f.BoolVarP(&l.follow, "follow", "f", false, "go on until the job ends, or the attempt that is named; wait for it if it hasn't started")
 			l.lines = f.number("lines", "n", "only the last N lines, and what follows with -f", 0, 10_000_000)
+			l.since = define(f, "since", "", "TIME", "only lines that began to come since: 10m (ago), 14:30, 2026-01-31, or RFC 3339", parseSince)
+			f.BoolVarP(&l.stamps, "timestamps", "t", false, "put before each line when it began to come, to the second")
 			l.attempt = f.number("attempt", "", "of this attempt, from 1; else the latest", 1, 1<<31)
+			f.BoolVar(&l.stdout, "stdout", false, "only standard output, of a job submitted with --no-pty")
+			f.BoolVar(&l.stderr, "stderr", false, "only standard error, of a job submitted with --no-pty")
 			f.BoolVar(&l.raw, "raw", false, "bytes as they were written")
 			return func(ctx context.Context, c *call) error {
 				l.tail = f.given("lines")
@@ -37,13 +45,20 @@ Several jobs have their number before each line. Where no daemon runs and none c
 
 // logs is what the flags of the command say.
 type logs struct {
-	follow, raw, tail bool
-	lines, attempt    *int64
+	follow, raw, tail      bool
+	stamps, stdout, stderr bool
+	lines, attempt         *int64
+	since                  *time.Time
 }
 
 func (l *logs) run(ctx context.Context, c *call) error {
-	if l.raw && c.json {
+	switch {
+	case l.raw && c.json:
 		return usagef("--raw and --json exclude each other")
+	case l.raw && l.stamps:
+		return usagef("--raw and --timestamps exclude each other: times aren't among the bytes that were written")
+	case l.stdout && l.stderr:
+		return usagef("--stdout and --stderr exclude each other").hint("without either both are shown, in the order in which they came")
 	}
 	var ids []pasar.JobID
 	var err error
@@ -90,7 +105,13 @@ func (l *logs) run(ctx context.Context, c *call) error {
 }
 
 func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, mu *sync.Mutex) error {
-	o := &outputStream{job: id, attempt: int(*l.attempt), follow: l.follow}
+	o := &outputStream{job: id, attempt: int(*l.attempt), follow: l.follow, since: *l.since}
+	switch {
+	case l.stdout:
+		o.only = attemptdir.Stdout
+	case l.stderr:
+		o.only = attemptdir.Stderr
+	}
 	if l.follow && o.attempt == 0 {
 		if started, err := c.untilStarted(ctx, id); err != nil || !started {
 			return err
@@ -103,21 +124,85 @@ func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, m
 	case several:
 		to = prefixed(c.app, mu, id)
 	}
-	r := c.newRenderer(l.raw)
+	var r renderer
 	if l.tail {
 		var last []byte
 		var err error
-		if r, last, err = c.lastLines(ctx, o, int(*l.lines), l.raw); err != nil {
+		if r, last, err = c.lastLines(ctx, o, int(*l.lines), l.renderer); err != nil {
 			return err
 		}
 		if err := to.put(last); err != nil {
 			return err
 		}
-		if r == nil {
+		if r == nil && (!l.follow || *l.attempt > 0) {
 			return to.close()
 		}
 	}
-	return o.copy(ctx, c.app, r, to)
+	if *l.attempt > 0 || !l.follow {
+		if r == nil {
+			r = l.renderer(c)
+		}
+		return o.copy(ctx, c.app, r, to)
+	}
+	return c.followAttempts(ctx, o, r, l.renderer, to)
+}
+
+// renderer is what the flags ask for.
+func (l *logs) renderer(c *call) renderer {
+	switch {
+	case l.raw:
+		return asIs{}
+	case c.json:
+		return c.newLines(rawStamp)
+	case l.stamps:
+		return c.newLines(timeStamp)
+	}
+	return c.newLines(nil)
+}
+
+// followAttempts shows output until the job is over, one attempt after the other; r is the renderer to
+// begin with, nil for a new one.
+func (c *call) followAttempts(ctx context.Context, o *outputStream, r renderer, renderers func(*call) renderer, to sink) error {
+	for {
+		if r == nil {
+			r = renderers(c)
+		}
+		if err := o.copy(ctx, c.app, r, to); err != nil || o.over {
+			return err
+		}
+		b, err := c.fetch(ctx, o.job)
+		if err != nil {
+			return err
+		}
+		v, err := parseView(b)
+		if err != nil {
+			return err
+		}
+		if v.State.Finished() && len(v.Attempts) <= o.attempt {
+			return nil
+		}
+		c.note(goesOn(v, o.attempt))
+		*o = outputStream{job: o.job, attempt: o.attempt + 1, follow: true, next: true, only: o.only}
+		r = nil
+	}
+}
+
+// goesOn says that an attempt is over and the job is not.
+func goesOn(v *view, attempt int) string {
+	s := fmt.Sprintf("attempt %d of job #%d is over", attempt, v.ID)
+	if attempt <= len(v.Attempts) {
+		if d := v.Attempts[attempt-1].Verdict; d != nil && d.Summary != "" {
+			s += " (" + pasar.Clean(d.Summary) + ")"
+		}
+	}
+	if v.State.Active() || len(v.Attempts) > attempt {
+		return s + fmt.Sprintf("; this is attempt %d", attempt+1)
+	}
+	s += "; the job is " + string(v.State)
+	if v.Waiting != nil {
+		s += ": " + pasar.Clean(v.Waiting.Sentence)
+	}
+	return s
 }
 
 // untilStarted waits for a job's first attempt; false if it ended without one.
@@ -151,23 +236,23 @@ func (c *call) untilStarted(ctx context.Context, id pasar.JobID) (bool, error) {
 const firstWindow = 64 << 10
 
 // lastLines finds the last n rendered lines of what there is now. With follow, o stands behind them then
-// and the renderer goes on from there; it is nil when nothing will follow. It reads from ever farther back
-// until there are enough.
-func (c *call) lastLines(ctx context.Context, o *outputStream, n int, raw bool) (renderer, []byte, error) {
+// and the renderer goes on from there; it is nil when nothing will follow of this attempt. It reads from ever
+// farther back until there are enough.
+func (c *call) lastLines(ctx context.Context, o *outputStream, n int, renderers func(*call) renderer) (renderer, []byte, error) {
 	for window := int64(firstWindow); ; window *= 4 {
-		s := outputStream{job: o.job, attempt: o.attempt, offset: -window}
-		r := c.newRenderer(raw)
+		s := outputStream{job: o.job, attempt: o.attempt, offset: -window, since: o.since, only: o.only}
+		r := renderers(c)
 		keep := &lineRing{n: n}
 		whole := false // a whole line has begun
-		err := s.read(ctx, c.app, func(b []byte) error {
-			if s.start > 0 && !whole {
-				i := bytes.IndexByte(b, '\n')
+		err := s.read(ctx, c.app, func(p piece) error {
+			if s.start > s.first && !whole {
+				i := bytes.IndexByte(p.data, '\n')
 				if i < 0 {
 					return nil
 				}
-				whole, b = true, b[i+1:]
+				whole, p.data = true, p.data[i+1:]
 			}
-			keep.add(r.render(b))
+			keep.add(r.render(p))
 			return nil
 		})
 		if err != nil {
@@ -179,10 +264,10 @@ func (c *call) lastLines(ctx context.Context, o *outputStream, n int, raw bool) 
 		} else {
 			keep.add(r.finish())
 		}
-		if s.start > 0 && !keep.full() {
+		if s.start > s.first && !keep.full() {
 			continue
 		}
-		o.attempt, o.offset, o.started = s.attempt, s.offset, s.started
+		o.attempt, o.offset, o.started, o.vague = s.attempt, s.offset, s.started, s.vague
 		if !more {
 			r = nil
 		}

@@ -32,7 +32,7 @@ func TestOutputGoesOnWithAnotherDaemonByteForByte(t *testing.T) {
 			if then != nil {
 				return then(ctx)
 			}
-			return c.Answer(ipc.LogsAnswer{Attempt: 1, Offset: int64(upTo), Ended: true})
+			return c.Answer(ipc.LogsAnswer{Attempt: 1, Offset: int64(upTo), Ended: true, Over: true})
 		}}.handle
 	}
 	f = newFake(t, serve(6, func(ctx context.Context) error {
@@ -71,7 +71,7 @@ func logOf(t *testing.T, text string) ipc.Handler {
 			}
 			rest = rest[n:]
 		}
-		return c.Answer(ipc.LogsAnswer{Attempt: 1, Offset: int64(len(text)), Ended: true})
+		return c.Answer(ipc.LogsAnswer{Attempt: 1, Offset: int64(len(text)), Ended: true, Over: true})
 	}
 }
 
@@ -106,7 +106,7 @@ func TestOffATerminalOutputIsPlainText(t *testing.T) {
 		t.Errorf("of two jobs: %q", r.out)
 	}
 	r := f.run("logs", "--json", "1")
-	if lines := strings.Split(strings.TrimSpace(r.out), "\n"); len(lines) != 3 || lines[0] != `{"schema":1,"job":1,"attempt":1,"line":"red"}` {
+	if lines := strings.Split(strings.TrimSpace(r.out), "\n"); len(lines) != 3 || lines[0] != `{"schema":1,"job":1,"attempt":1,"at":null,"stream":null,"line":"red"}` {
 		t.Errorf("JSON: %q", r.out)
 	}
 }

@@ -31,7 +31,7 @@ in the order in which they will be considered, each with what it waits for, then
 			tag := f.String("tag", "", "only jobs with this `TAG`")
 			by := f.String("by", "", "only jobs of this `NAME`: the submitter, or who --by named")
 			machine := f.String("machine", "", "only jobs on this machine, by `NAME`")
-			since := define(f, "since", "", "TIME", "only jobs submitted or ended since: 2h (ago), 2026-01-31, or RFC 3339", parseSince)
+			since := define(f, "since", "", "TIME", "only jobs submitted or ended since: 2h (ago), 14:30, 2026-01-31, or RFC 3339", parseSince)
 			limit := f.number("limit", "", "at most so many", 1, 1<<31)
 			return func(ctx context.Context, c *call) error {
 				req := ipc.ListRequest{All: *all, Tag: strings.TrimPrefix(*tag, "@"), By: *by, Machine: *machine, Since: *since, Limit: int(*limit)}
@@ -160,9 +160,23 @@ func parseSince(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
+	for _, layout := range []string{"15:04", "15:04:05"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return lastTime(t, time.Now()), nil
+		}
+	}
 	d, err := pasar.ParseDuration(s)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("bad time %q; write 2h (ago), 2026-01-31, or 2026-01-31T15:04:05Z", s)
+		return time.Time{}, fmt.Errorf("bad time %q; write 2h (ago), 14:30, 2026-01-31, or 2026-01-31T15:04:05Z", s)
 	}
 	return time.Now().Add(-time.Duration(d)), nil
+}
+
+// lastTime is when the clock last showed a time of day: today, or yesterday if it is yet to come.
+func lastTime(clock, now time.Time) time.Time {
+	t := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, now.Location())
+	if t.After(now) {
+		t = time.Date(now.Year(), now.Month(), now.Day()-1, clock.Hour(), clock.Minute(), clock.Second(), 0, now.Location())
+	}
+	return t
 }

@@ -23,11 +23,14 @@ type shower struct {
 	live *liveLine // on a terminal: the line under way is shown before it ends
 }
 
-func (s *shower) put(raw []byte) error {
+// put shows output of which nothing is known but the bytes.
+func (s *shower) put(raw []byte) error { return s.putPiece(piece{data: raw}) }
+
+func (s *shower) putPiece(p piece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.live.add(raw)
-	s.show(s.r.render(raw))
+	s.live.add(p.data)
+	s.show(s.r.render(p))
 	if s.due == nil {
 		s.due = time.AfterFunc(settleAfter, s.settle)
 	}
@@ -86,7 +89,7 @@ func (o *outputStream) copy(ctx context.Context, a *app, r renderer, to sink) er
 			s.live = &liveLine{width: a.term.width}
 		}
 	}
-	err := o.read(ctx, a, s.put)
+	err := o.read(ctx, a, s.putPiece)
 	if ferr := s.finish(); err == nil {
 		err = ferr
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"pasar"
 )
@@ -109,14 +110,17 @@ type logLine struct {
 	Schema  int         `json:"schema"`
 	Job     pasar.JobID `json:"job"`
 	Attempt int         `json:"attempt"`
+	At      *time.Time  `json:"at"`     // when its first byte came, to the second; null: not known
+	Stream  *string     `json:"stream"` // stdout or stderr, of a job without a terminal
 	Line    string      `json:"line"`
 }
 
-// jsonLines shows each line as JSON; attempt is known once the output has begun.
+// jsonLines shows each line, which has a rawStamp, as JSON; attempt is known once the output has begun.
 func jsonLines(a *app, mu *sync.Mutex, o *outputStream) sink {
 	s := &lineSink{a: a, mu: mu}
 	s.print = func(line []byte) error {
-		b, err := json.Marshal(logLine{pasar.Schema, o.job, o.attempt, string(bytes.ToValidUTF8(line, []byte("\ufffd")))})
+		text, at, stream := cutStamp(line)
+		b, err := json.Marshal(logLine{pasar.Schema, o.job, o.attempt, at, stream, string(bytes.ToValidUTF8(text, []byte("\ufffd")))})
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func (c *call) watchOnce(ctx context.Context, id pasar.JobID, output bool) (*vie
 			if c.json {
 				to = jsonLines(c.app, &sync.Mutex{}, out)
 			}
-			if err := out.copy(ctx, c.app, c.newRenderer(false), to); err != nil {
+			if err := c.followAttempts(ctx, out, nil, (&logs{}).renderer, to); err != nil {
 				return nil, err
 			}
 		}

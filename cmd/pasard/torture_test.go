@@ -210,9 +210,13 @@ func TestOutputHasNoGapOverKills(t *testing.T) {
 		t.Errorf("exit code = %v, want 5", codes[id])
 	}
 	var got []byte
-	if _, err := c.Logs(ctx, ipc.LogsRequest{Job: id}, func([]byte) error { return nil }, func(b []byte) error {
-		got = append(got, b...)
-		return nil
+	if _, err := c.Logs(ctx, ipc.LogsRequest{Job: id}, ipc.LogsReader{
+		Head: func(ipc.LogsHead) error { return nil },
+		Mark: func(ipc.LogsMark) error { return nil },
+		Bytes: func(b []byte) error {
+			got = append(got, b...)
+			return nil
+		},
 	}); err != nil {
 		t.Fatal(err)
 	}
