@@ -178,12 +178,12 @@ func (d *display) put(p []byte) {
 		if r := recover(); r != nil {
 			d.log.Error("panic in the screen", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			d.renew()
+			d.painted = painting{}
 		}
 	}()
 	if len(d.pen) > 0 {
 		d.flush()
 	}
-	d.painted = painting{}
 	_, _ = d.screen.Write(p)
 }
 
@@ -198,8 +198,8 @@ func (d *display) resize(cols, rows int) {
 		d.sized = true
 	}
 	d.cols, d.rows = cols, rows
+	d.painted = painting{}
 	if d.screen != nil {
-		d.painted = painting{}
 		d.screen.Resize(cols, rows)
 	}
 	d.sizes.add(cols, rows, at)

@@ -1,7 +1,5 @@
 package supervisor
 
-import "pasar/vt"
-
 // A painting is what makes a terminal show the screen, at an offset of the output. It is never changed, so
 // that all who look at the same screen share it.
 type painting struct {
@@ -10,14 +8,19 @@ type painting struct {
 	data       []byte // nil: none
 }
 
-// paint paints the screen as it is.
-func (d *display) paint() (p painting) {
-	d.look(func(s *vt.Screen, at int64) {
-		if d.painted.data == nil {
-			d.painted = painting{cols: d.cols, rows: d.rows, data: s.AppendSnapshot(make([]byte, 0, 4<<10))}
-		}
-		d.painted.at = at
-		p = d.painted
-	})
-	return p
+// paintBehind is how many bytes a painting may be behind: what comes after it follows as output anyway, so all who
+// look at about the same time can have the same one.
+const paintBehind = 64 << 10
+
+// paint paints the screen as it is, or was just now.
+func (d *display) paint() painting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := d.scanned.Load()
+	if d.painted.data != nil && at-d.painted.at <= paintBehind {
+		return d.painted
+	}
+	d.follow(at)
+	d.painted = painting{at: at, cols: d.cols, rows: d.rows, data: d.screen.AppendSnapshot(make([]byte, 0, 4<<10))}
+	return d.painted
 }

@@ -18,7 +18,7 @@ func (v *viewer) snap() error {
 	}
 	for { // the changes of size that the screen has seen
 		size, n, ok := v.a.display.sizes.get(v.sizes)
-		if !ok || size.Offset > screen.at || size.Cols != screen.cols && size.Offset == screen.at {
+		if !ok || size.Offset > screen.at || size.Offset == screen.at && (size.Cols != screen.cols || size.Rows != screen.rows) {
 			break
 		}
 		v.sizes = n + 1

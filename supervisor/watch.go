@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +18,10 @@ const (
 	snapPiece = 32 << 10  // of one frame of a painting
 )
 
-const crowd = 64 // peers
+const (
+	crowd     = 64                    // peers
+	snapEvery = 50 * time.Millisecond // at most so often, for one peer
+)
 
 // A viewer is the sending side of a terminal or follower: where it is in the output, and what it has been told.
 type viewer struct {
@@ -25,11 +29,13 @@ type viewer struct {
 	a    *attempt
 	mode ipc.AttachMode
 
-	paint bool  // a terminal, which shows the screen
-	fresh bool  // it needs the screen before it can go on
-	lines int   // of history above the first screen
-	rows  int   // of its own terminal
-	off   int64 // output up to here has been sent
+	paint bool // a terminal, which shows the screen
+	fresh bool // it needs the screen before it can go on
+	lines int  // of history above the first screen
+	rows  int  // of its own terminal
+
+	snapped time.Time // the last painting
+	off     int64     // output up to here has been sent
 
 	marked ipc.MarkFrame // the last that it was told
 	size   ipc.Size      // the last that it was told
@@ -124,6 +130,9 @@ func (v *viewer) tell() error {
 func (v *viewer) output() (more bool, err error) {
 	if v.paint && (v.fresh || v.a.output.lag(v.off) > lagMost) {
 		v.fresh = false
+		if !v.pause() {
+			return false, net.ErrClosed
+		}
 		return true, v.snap()
 	}
 	limit := v.frame()
@@ -150,6 +159,25 @@ func (v *viewer) output() (more bool, err error) {
 	more = to > v.off
 	v.off = to
 	return more, err
+}
+
+// pause waits until it is time for another painting: a flood is too much to be watched, and what can be is
+// worth no more of our time. False: the connection has ended.
+func (v *viewer) pause() bool {
+	wait := snapEvery - time.Since(v.snapped)
+	v.snapped = time.Now()
+	if wait <= 0 {
+		return true
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		v.snapped = time.Now()
+		return true
+	case <-v.p.gone:
+		return false
+	}
 }
 
 // frame is how much output one frame may have.
