@@ -133,10 +133,11 @@ func greetAttach(c *AttachConn, hello Hello) (Welcome, error) {
 	if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
 	}
-	if err := c.Send(AttachHello, &hello); err != nil {
-		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
-	}
+	unsent := c.Send(AttachHello, &hello) // a supervisor that is full refuses before it has read that
 	typ, body, err := c.Recv()
+	if unsent != nil && (err != nil || typ != AttachRefused) {
+		return Welcome{}, fmt.Errorf("greet supervisor: %w", unsent)
+	}
 	if err != nil {
 		var ne net.Error
 		if errors.As(err, &ne) && ne.Timeout() {
