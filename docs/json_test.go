@@ -49,7 +49,7 @@ spans are seconds, times are RFC 3339 in UTC, and ` + "`schema`" + ` is 1. A lis
 null.
 
 ` + "`pasar show --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
-with a status; ` + "`pasar facts --json`" + ` with facts.
+with a status; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
 `
 
 func TestTheListOfJSONKeysIsFresh(t *testing.T) {
@@ -57,6 +57,8 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.out.WriteString(jsonHead)
 	g.section("A job", "JobView")
 	g.section("The status", "StatusView")
+	g.section("A screen", "ScreenView")
+	g.section("What was typed", "SentView")
 	g.facts()
 	checkFresh(t, "json.md", g.out.String())
 }

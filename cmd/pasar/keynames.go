@@ -43,7 +43,7 @@ func parseKeys(s string) ([]keyPress, error) {
 	for word := range strings.SplitSeq(s, ",") {
 		k, ok := parsePress(word)
 		if !ok {
-			return nil, usagef("%q is no key; %s", pasar.Clean(word), keysHelp)
+			return nil, usagef("%q is no key", pasar.Clean(word)).hint(keysHelp)
 		}
 		keys = append(keys, k)
 	}

@@ -65,7 +65,7 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"attach --detach-keys ctrl-c,d 1", `--detach-keys "ctrl-c,d": want another first key than Ctrl-C, which jobs need`, ""},
 		{"send", "send takes a job and what to type", "`pasar send --enter last yes` types into your last job"},
 		{"send 1", "nothing to type", "give a text, --keys or --enter: `pasar send --enter 1 yes`"},
-		{"send --keys Entr 1", `"Entr" is no key`, "keys are written as in tmux"},
+		{"send --keys Entr 1", `"Entr" is no key`, ""},
 		{"send all yes", `"all" names no job`, "jobs are named 42, 3,5-8, last or @tag"},
 		{"screen 1 2", "screen takes one job; got 1 2", ""},
 		{"event checkpoint", "not inside a job: PASAR_EVENTS is not set", ""},
