@@ -86,6 +86,9 @@ func (s *Screen) designate(inter, final byte) {
 // sequence does a control sequence.
 func (s *Screen) sequence(q *sequence) {
 	switch {
+	case q.final == 'm' && q.private == 0 && q.inter == 0:
+		s.cur.pen.apply(q)
+		s.inked, s.blanked = false, false
 	case s.query(q):
 	case q.inter != 0:
 		s.intermediate(q)
@@ -105,9 +108,6 @@ func (s *Screen) sequence(q *sequence) {
 			keys.set(q.param(0, 0), q.param(1, 1))
 		}
 	case q.private != 0:
-	case q.final == 'm':
-		s.cur.pen.apply(q)
-		s.inked, s.blanked = false, false
 	case q.final == 'h' || q.final == 'l':
 		for i := range q.params {
 			if q.param(i, 0) == 4 {

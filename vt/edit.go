@@ -122,7 +122,7 @@ func (s *Screen) keep(r *row) {
 	if s.hist.limit == 0 {
 		return
 	}
-	b := s.appendSlots(s.scratch[:0], r.slots[:r.used()], pen{})
+	b := s.appendSlots(s.scratch[:0], r.slots[:r.used()])
 	s.hist.add(b, r.wrapped)
 	s.scratch = b[:0]
 }

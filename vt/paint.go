@@ -1,5 +1,7 @@
 package vt
 
+import "slices"
+
 // AppendRow appends columns [from, to) of a row for a terminal: colours and text, no movement; it begins and
 // ends with no style in effect. A wide character that is cut is a blank. Blanks up to the last column are
 // part of it.
@@ -30,19 +32,24 @@ func (s *Screen) AppendRow(b []byte, row, from, to int) []byte {
 }
 
 // appendSlots appends slots as text with SGR sequences, ending with no style in effect.
-func (s *Screen) appendSlots(b []byte, slots []slot, p pen) []byte {
-	number := uint16(0)
-	for _, x := range slots {
-		if n := x.pen(); n != number {
-			number = n
-			next := s.look.pens[n]
-			b = next.appendFrom(b, p)
-			p = next
+func (s *Screen) appendSlots(b []byte, slots []slot) []byte {
+	var p pen
+	for len(slots) > 0 {
+		// Most are ASCII in the style of the one before.
+		number, n := slots[0].pen(), 0
+		if next := s.look.pens[number]; next != p {
+			b, p = next.appendFrom(b, p), next
 		}
-		if c := x & slotChar; c-0x20 < 0x60 { // the usual
-			b = append(b, byte(c))
-		} else {
-			b = s.appendText(b, x)
+		b = slices.Grow(b, len(slots))
+		to := b[len(b) : len(b)+len(slots)]
+		base := slot(number)<<slotPen | ' '
+		for n < len(slots) && slots[n]-base < 0x7f-' ' {
+			to[n] = byte(slots[n])
+			n++
+		}
+		b, slots = b[:len(b)+n], slots[n:]
+		for len(slots) > 0 && slots[0].pen() == number && slots[0]-base >= 0x7f-' ' {
+			b, slots = s.appendText(b, slots[0]), slots[1:]
 		}
 	}
 	return pen{}.appendFrom(b, p)

@@ -2,7 +2,10 @@
 // text as a person would have seen them (Text), or into the screen as it is (Screen).
 package vt
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
 
 // Bounds of what a sequence may be. Whatever exceeds one is dropped, and text goes on.
 const (
@@ -77,29 +80,93 @@ type parser struct {
 
 func (p *parser) write(b []byte) {
 	for i := 0; i < len(b); {
-		if p.state == ground && len(p.partial) == 0 {
-			n := i
-			for n < len(b) && b[n] >= 0x20 && b[n] < 0x7f {
-				n++
-			}
-			if n > i {
-				p.h.ascii(b[i:n])
-				i = n
-				continue
-			}
-			if b[i] >= 0x80 {
-				if r, size := utf8.DecodeRune(b[i:]); size > 1 { // not broken, nor cut
-					if r >= 0xa0 { // C1 controls are dropped
-						p.h.print(r)
-					}
-					i += size
-					continue
-				}
-			}
+		if p.state != ground || len(p.partial) > 0 {
+			p.byte(b[i])
+			i++
+			continue
 		}
-		p.byte(b[i])
-		i++
+		switch c := b[i]; {
+		case c >= 0x80:
+			r, n := utf8.DecodeRune(b[i:])
+			if n == 1 { // broken, or cut
+				p.byte(c)
+			} else if r >= 0xa0 { // C1 controls are dropped
+				p.h.print(r)
+			}
+			i += n
+		case c >= 0x20 && c < 0x7f:
+			n := printable(b[i:])
+			p.h.ascii(b[i : i+n])
+			i += n
+		case c == 0x1b:
+			n := p.wholeCSI(b[i:])
+			if n == 0 {
+				p.state, n = escaped, 1
+			}
+			i += n
+		default:
+			p.c0(c)
+			i++
+		}
 	}
+}
+
+// printable is how many bytes at the start are printable ASCII.
+func printable(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(b); n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		if ((x-0x20*ones)|(x+ones)|x)&tops != 0 { // a byte below 0x20, or from 0x7f on
+			break
+		}
+	}
+	for n < len(b) && b[n] >= 0x20 && b[n] < 0x7f {
+		n++
+	}
+	return n
+}
+
+// wholeCSI does the control sequence that b starts with, if all of it is there and nothing is odd about
+// it: what csi would do, in less time. It returns its length, or 0.
+func (p *parser) wholeCSI(b []byte) int {
+	if len(b) < 3 || b[1] != '[' {
+		return 0
+	}
+	s := &p.seq
+	*s = sequence{params: s.params[:0]}
+	n := -1      // the parameter under way
+	any := false // there are parameters
+	for i, c := range b[2:min(len(b), maxParams*2)] {
+		switch {
+		case c >= '0' && c <= '9':
+			n = min(max(n, 0)*10+int(c-'0'), maxParam)
+			any = true
+		case c == ';' || c == ':':
+			if len(s.params) == maxParams-2 {
+				return 0
+			}
+			s.params = append(s.params, n)
+			if c == ':' {
+				s.subs |= 1 << len(s.params)
+			}
+			n, any = -1, true
+		case c >= 0x40 && c < 0x7f:
+			if any {
+				s.params = append(s.params, n)
+			}
+			s.final = c
+			p.h.sequence(s)
+			return i + 3
+		case c >= '<' && c <= '?':
+			s.private = c
+		case c >= 0x20 && c < 0x30:
+			s.inter = c
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // close ends the stream: what is left of a character is shown as such.
