@@ -18,6 +18,7 @@ type socketState int
 
 const (
 	socketMissing socketState = iota
+	socketAsleep              // systemd listens there, for a daemon that it starts
 	socketNot                 // something else has that name
 	socketStale               // nobody listens
 	socketSilent              // somebody listens, but no sense comes of it
@@ -95,6 +96,8 @@ func examineDaemon(_ context.Context, p *patient) []finding {
 				"none runs, and autostart is off: no command starts one")}
 		}
 		return []finding{found(daemonDown, "nothing to do: any pasar command that needs it starts it", "none runs")}
+	case socketAsleep:
+		return []finding{found(daemonAsleep, "", "none runs; systemd listens at %s and starts it when a command needs it", socket)}
 	case socketStale:
 		return []finding{found(daemonStale, "nothing to do: the next daemon takes the socket over",
 			"none runs; one that was killed left its socket, %s", socket)}

@@ -15,6 +15,8 @@ import (
 
 	"pasar"
 	"pasar/config"
+	"pasar/local"
+	"pasar/target"
 )
 
 // A doctorEnv is everything that the doctor asks of the machine; tests have their own.
@@ -27,7 +29,12 @@ type doctorEnv struct {
 	user    string // login name
 	now     func() time.Time
 
+	home    string // of the user
+	manager *serviceManager
+
 	load     func(file string) (*config.Config, error)
+	asleep   func(config.Paths) bool // systemd listens, and no daemon runs
+	probe    func(context.Context) target.Standing
 	ask      func(ctx context.Context, socket string) daemonSeen
 	run      func(ctx context.Context, argv ...string) ([]byte, error) // standard output, at most 64 KiB
 	lookPath func(name string) (string, error)
@@ -56,6 +63,10 @@ func thisMachine() (*doctorEnv, error) {
 		root: "/", self: self, version: pasar.Version, uid: os.Geteuid(), user: userName(),
 		scratch:  filepath.Join(os.TempDir(), fmt.Sprintf("pasar-doctor-%d-%d", os.Getpid(), time.Now().UnixNano())),
 		now:      time.Now,
+		home:     os.Getenv("HOME"),
+		manager:  thisManager(),
+		asleep:   asleep,
+		probe:    func(ctx context.Context) target.Standing { return local.Probe(ctx, local.Options{}) },
 		load:     func(file string) (*config.Config, error) { return config.Load(file, os.Getenv) },
 		ask:      askDaemon,
 		run:      runProgram,
@@ -72,6 +83,15 @@ func thisMachine() (*doctorEnv, error) {
 		mono:    bootTime,
 		gpus:    discoverGPUs,
 	}, nil
+}
+
+// asleep is whether something listens for a daemon while none has the data directory.
+func asleep(p config.Paths) bool {
+	if !held(p.Socket) {
+		return false
+	}
+	locked, _, err := lockHeld(p.Data)
+	return err == nil && !locked
 }
 
 // cleanUp removes what checks left, also those that never came back.

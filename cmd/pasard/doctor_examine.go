@@ -58,7 +58,8 @@ var checks = []check{
 	{checkPrograms, examinePrograms},
 	{checkTerminal, examineTerminals},
 	{checkProc, examineProc},
-	{checkCgroups, examineCgroups},
+	{checkPlace, examinePlace},
+	{checkService, examineService},
 	{checkLogins, examineLogins},
 	{checkGPUs, examineGPUs},
 	{checkLimits, examineLimits},
@@ -84,7 +85,9 @@ func (e *doctorEnv) examine(ctx context.Context, file string) []finding {
 	} else {
 		all = append(all, hangs(checkConfig, configPatience))
 	}
-	if p.cfg != nil {
+	if p.cfg != nil && e.asleep(p.cfg.Paths) {
+		p.daemon = daemonSeen{state: socketAsleep} // to call would have systemd start one
+	} else if p.cfg != nil {
 		seen, ok := attend(ctx, daemonPatience, func(ctx context.Context) daemonSeen { return e.ask(ctx, p.cfg.Paths.Socket) })
 		if !ok {
 			seen = daemonSeen{state: socketSilent, why: "it does not answer"}

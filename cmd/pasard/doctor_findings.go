@@ -61,8 +61,9 @@ const (
 	checkPrograms = "programs"
 	checkTerminal = "terminals"
 	checkProc     = "processes"
-	checkCgroups  = "cgroups"
-	checkLogins   = "systemd"
+	checkPlace    = "place of jobs"
+	checkService  = "service"
+	checkLogins   = "logins"
 	checkGPUs     = "GPUs"
 	checkLimits   = "limits"
 	checkMemory   = "memory"
@@ -111,12 +112,14 @@ const (
 	runForeign
 	runOpen
 	runUnwritable
+	runVanishes
 	socketLong
 	socketTooLong
 
 	daemonUp
 	daemonDown
 	daemonDownManual
+	daemonAsleep
 	daemonStale
 	daemonSilent
 	daemonRefuses
@@ -145,9 +148,29 @@ const (
 	procEnviron
 	procHides
 
-	cgroupDelegated
-	cgroupUndelegated
-	cgroupNone
+	placeUnit
+	placeCgroup
+	placeSession
+	placeWorse
+	placeUnknown
+	memoryUnbound
+
+	serviceUp
+	serviceNone
+	serviceAsleep
+	serviceStopped
+	serviceFailed
+	serviceOff
+	serviceMasked
+	serviceHalf
+	serviceEdited
+	serviceOutdated
+	serviceOther
+	serviceBroken
+	serviceElsewhere
+	serviceBeside
+	serviceUnread
+	serviceUnreached
 
 	systemdNone
 	lingerOn
@@ -156,6 +179,7 @@ const (
 	killedAtLogout
 	killedWithSession
 	killedIfInSession
+	endsWithManager
 
 	gpusFine
 	gpusNone
@@ -225,12 +249,14 @@ var diagnoses = [symptoms]struct {
 	runForeign:    {checkRun, levelProblem},
 	runOpen:       {checkRun, levelProblem},
 	runUnwritable: {checkRun, levelProblem},
+	runVanishes:   {checkRun, levelWarning},
 	socketLong:    {checkRun, levelNote},
 	socketTooLong: {checkRun, levelProblem},
 
 	daemonUp:         {checkDaemon, levelOK},
 	daemonDown:       {checkDaemon, levelNote},
 	daemonDownManual: {checkDaemon, levelNote},
+	daemonAsleep:     {checkDaemon, levelOK},
 	daemonStale:      {checkDaemon, levelNote},
 	daemonSilent:     {checkDaemon, levelProblem},
 	daemonRefuses:    {checkDaemon, levelProblem},
@@ -259,9 +285,29 @@ var diagnoses = [symptoms]struct {
 	procEnviron: {checkProc, levelWarning},
 	procHides:   {checkProc, levelNote},
 
-	cgroupDelegated:   {checkCgroups, levelNote},
-	cgroupUndelegated: {checkCgroups, levelNote},
-	cgroupNone:        {checkCgroups, levelNote},
+	placeUnit:     {checkPlace, levelOK},
+	placeCgroup:   {checkPlace, levelOK},
+	placeSession:  {checkPlace, levelNote},
+	placeWorse:    {checkPlace, levelWarning},
+	placeUnknown:  {checkPlace, levelNote},
+	memoryUnbound: {checkPlace, levelWarning},
+
+	serviceUp:        {checkService, levelOK},
+	serviceNone:      {checkService, levelNote},
+	serviceAsleep:    {checkService, levelOK},
+	serviceStopped:   {checkService, levelNote},
+	serviceFailed:    {checkService, levelProblem},
+	serviceOff:       {checkService, levelWarning},
+	serviceMasked:    {checkService, levelWarning},
+	serviceHalf:      {checkService, levelWarning},
+	serviceEdited:    {checkService, levelNote},
+	serviceOutdated:  {checkService, levelWarning},
+	serviceOther:     {checkService, levelWarning},
+	serviceBroken:    {checkService, levelProblem},
+	serviceElsewhere: {checkService, levelWarning},
+	serviceBeside:    {checkService, levelWarning},
+	serviceUnread:    {checkService, levelNote},
+	serviceUnreached: {checkService, levelWarning},
 
 	systemdNone:       {checkLogins, levelNote},
 	lingerOn:          {checkLogins, levelOK},
@@ -270,6 +316,7 @@ var diagnoses = [symptoms]struct {
 	killedAtLogout:    {checkLogins, levelProblem},
 	killedWithSession: {checkLogins, levelProblem},
 	killedIfInSession: {checkLogins, levelWarning},
+	endsWithManager:   {checkLogins, levelProblem},
 
 	gpusFine:   {checkGPUs, levelOK},
 	gpusNone:   {checkGPUs, levelNote},

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,21 +15,23 @@ func examineLogins(_ context.Context, p *patient) []finding {
 			"systemd is not in charge here: nothing ends jobs at logout, nothing starts pasard at boot")}
 	}
 	const linger = "loginctl enable-linger"
-	const unit = "systemd-run --user --unit=pasard -p KillMode=process pasard"
+	const service = "`pasar setup`, which makes it a service"
 	uid := strconv.Itoa(p.uid)
 	lingers := p.exists("/var/lib/systemd/linger/" + filepath.Base(p.user))
 	kills, where := p.killsUserProcesses()
 	session, up := p.session(), p.daemon.state == socketAnswers
 	switch {
 	case kills && !lingers:
-		return []finding{found(killedAtLogout, linger+", then `pasar shutdown` and `"+unit+"`; or KillUserProcesses=no in "+where,
+		return []finding{found(killedAtLogout, linger+", then "+service+"; or KillUserProcesses=no in "+where,
 			"KillUserProcesses=yes in %s, and linger is off for %s: logging out kills pasard and every job", where, p.user)}
 	case kills && up && session != "":
-		return []finding{found(killedWithSession, "`pasar shutdown`, then `"+unit+"`, before jobs that are to stay are started",
-			"KillUserProcesses=yes in %s, and pasard (pid %d) belongs to the login %s: it and every job are killed when that ends", where, p.daemon.pid, session)}
+		return []finding{found(killedWithSession, service+"; jobs that have no unit of their own are to be started again after it",
+			"KillUserProcesses=yes in %s, and pasard (pid %d) belongs to the login %s: it is killed when that ends, with jobs that have no unit of their own", where, p.daemon.pid, session)}
 	case kills && !up && session != "":
-		return []finding{found(killedIfInSession, "start it as `"+unit+"`",
-			"KillUserProcesses=yes in %s: a pasard started from a login is killed with its jobs when that ends", where)}
+		return []finding{found(killedIfInSession, service,
+			"KillUserProcesses=yes in %s: a pasard started from a login is killed when that ends, with jobs that have no unit of their own", where)}
+	case !lingers && up && p.underManager():
+		return []finding{found(endsWithManager, linger, "linger is off for %s, and pasard (pid %d) runs under that user's systemd: it and every job are killed at the last logout", p.user, p.daemon.pid)}
 	case !lingers:
 		return []finding{found(lingerOff, linger, "linger is off for %s: jobs outlive a logout, but nothing of yours is started at boot", p.user)}
 	case !p.exists("/run/user/" + uid + "/systemd"):
@@ -49,6 +49,12 @@ func (p *patient) session() string {
 		}
 	}
 	return ""
+}
+
+// underManager is whether the daemon, or else this program, belongs to the user's systemd.
+func (p *patient) underManager() bool {
+	uid := strconv.Itoa(p.uid)
+	return strings.HasPrefix(p.cgroup()+"/", "/user.slice/user-"+uid+".slice/user@"+uid+".service/")
 }
 
 // cgroup is the path of the daemon's cgroup, or else of this program's, as systemd sees it.
@@ -137,24 +143,4 @@ func parseLogind(text string) map[string]string {
 		}
 	}
 	return settings
-}
-
-// examineCgroups says in what jobs are held, and what a better place would give.
-func examineCgroups(_ context.Context, p *patient) []finding {
-	const held = "jobs are held by their sessions, process groups and nonce"
-	const cost = "; one that wipes its environment and outlives its supervisor gets away, and no job's host memory is bounded"
-	if !p.exists("/sys/fs/cgroup/cgroup.controllers") {
-		return []finding{found(cgroupNone, "boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1) for when pasar can use it",
-			"no cgroup v2 on /sys/fs/cgroup: %s%s", held, cost)}
-	}
-	uid := strconv.Itoa(p.uid)
-	for _, group := range []string{"/user.slice/user-" + uid + ".slice/user@" + uid + ".service", path.Clean("/" + p.cgroup())} {
-		dir := p.path("/sys/fs/cgroup" + group)
-		if fi, err := os.Stat(dir); err == nil && fi.IsDir() && p.writable(dir) == nil {
-			return []finding{found(cgroupDelegated, "nothing to do: this version of pasar does not use it yet",
-				"cgroup v2 is delegated at %s, but not in use: %s%s", group, held, cost)}
-		}
-	}
-	return []finding{found(cgroupUndelegated, "`loginctl enable-linger` gives you a delegated cgroup, for when pasar can use it",
-		"cgroup v2, but none is delegated to you: %s%s", held, cost)}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"pasar"
 	"pasar/config"
+	"pasar/target"
 )
 
 // A sickMachine is a machine on which all is well, until a test spoils something.
@@ -24,6 +26,10 @@ type sickMachine struct {
 	data string
 	says map[string]string // what programs print, by the base of their name
 	seen daemonSeen
+
+	shown    map[string]string // what systemd says of units
+	shownErr error
+	standing target.Standing // what a daemon would find
 }
 
 // wellMachine has a daemon running, and one GPU. Its home and its system files are of its own.
@@ -37,9 +43,21 @@ func wellMachine(t *testing.T) *sickMachine {
 		says: map[string]string{"pasar-supervisor": "pasar-supervisor 1.2.3 (protocol 1 to 1)\n", "pasar": `{"schema":1,"version":"1.2.3","daemon":null}`},
 		seen: daemonSeen{state: socketAnswers, version: "1.2.3", pid: 4711},
 	}
-	m.seen.status = pasar.StatusView{DataDir: m.data, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m.seen.status = pasar.StatusView{DataDir: m.data, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Place: pasar.Known(pasar.PlaceUnit)}
+	m.shown = map[string]string{
+		serviceUnit: "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nMainPID=4711\n",
+		socketUnit:  "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\n",
+	}
+	m.standing = target.Standing{Place: pasar.PlaceUnit, Memory: true}
+	root := t.TempDir()
 	m.doctorEnv = &doctorEnv{
-		root: t.TempDir(), scratch: filepath.Join(t.TempDir(), "scratch"), self: filepath.Join(bin, "pasard"),
+		root: root, home: home, asleep: func(config.Paths) bool { return false },
+		probe: func(context.Context) target.Standing { return m.standing },
+		manager: &serviceManager{root: root, user: "ada", uid: os.Geteuid(), env: func(k string) string { return m.vars[k] },
+			run: func(_ context.Context, _ []string, argv ...string) (string, error) {
+				return m.shown[argv[len(argv)-1]], m.shownErr
+			}},
+		scratch: filepath.Join(t.TempDir(), "scratch"), self: filepath.Join(bin, "pasard"),
 		version: "1.2.3", uid: os.Geteuid(), user: "ada",
 		now: func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
 		load: func(file string) (*config.Config, error) {
@@ -93,9 +111,25 @@ func wellMachine(t *testing.T) *sickMachine {
 	for _, name := range []string{"pasard", "pasar-supervisor", "pasar"} {
 		m.program(filepath.Join(bin, name))
 	}
+	group := "/sys/fs/cgroup/system.slice"
+	if m.uid != 0 {
+		group = fmt.Sprintf("/sys/fs/cgroup/user.slice/user-%d.slice/user@%d.service", m.uid, m.uid)
+	}
+	m.write(m.path(group+"/cgroup.controllers"), "cpu memory pids\n")
 	m.mkdir(filepath.Join(m.data, "run"))
+	m.units(service{program: m.self, socket: m.data + "/run/pasard.sock"})
 	return m
 }
+
+// units writes what setup would.
+func (m *sickMachine) units(s service) {
+	for name, text := range s.units() {
+		m.write(filepath.Join(unitDir(m.home), name), text)
+	}
+}
+
+// unit is the path of one.
+func (m *sickMachine) unit(name string) string { return filepath.Join(unitDir(m.home), name) }
 
 // shortDir is a directory in which a socket's path stays short, which t.TempDir's may not.
 func shortDir(t *testing.T) string {

@@ -43,6 +43,10 @@ func examineRun(_ context.Context, p *patient) []finding {
 		out = append(out, found(socketLong, "set PASAR_SOCKET to a shorter path if another program is to use it",
 			"the socket's path is %d bytes long; pasar copes, other programs take %d: %s", len(socket), socketMax, socket))
 	}
+	if runtime := fmt.Sprintf("/run/user/%d/", p.uid); strings.HasPrefix(socket, runtime) && p.exists("/run/systemd/system") && !p.manager.lingers() {
+		out = append(out, found(runVanishes, "`loginctl enable-linger`, or a PASAR_SOCKET that stays",
+			"%s goes with %s at the last logout, and then no daemon can be reached", socket, filepath.Clean(runtime)))
+	}
 	switch {
 	case len(out) > 0:
 		return out

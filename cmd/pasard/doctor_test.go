@@ -18,14 +18,15 @@ import (
 	"pasar"
 	"pasar/config"
 	"pasar/store"
+	"pasar/target"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // wellSymptoms are what is found on a machine on which all is well.
 var wellSymptoms = []symptom{
-	configNone, dataFine, journalServed, runFine, daemonUp, programsFine, terminalsFine, procFine, cgroupDelegated,
-	lingerOn, gpusFine, limitsFine, memoryProtected, shmFine, clocksFine, gitFine,
+	configNone, dataFine, journalServed, runFine, daemonUp, programsFine, terminalsFine, procFine, placeUnit,
+	serviceUp, lingerOn, gpusFine, limitsFine, memoryProtected, shmFine, clocksFine, gitFine,
 }
 
 // sicknesses provoke every other symptom: what is spoilt, and all that is found because of it.
@@ -66,7 +67,7 @@ var sicknesses = []struct {
 		m.noDaemon()
 	}},
 	{"a read-only data directory", []symptom{dataReadOnly}, func(m *sickMachine) { m.unwritable(m.data, unix.EROFS) }},
-	{"a data directory under a file", []symptom{dataUnreachable, runUnwritable, daemonDown}, func(m *sickMachine) {
+	{"a data directory under a file", []symptom{dataUnreachable, runUnwritable, daemonDown, serviceElsewhere}, func(m *sickMachine) {
 		m.write(filepath.Join(m.vars["HOME"], "file"), "")
 		m.data = filepath.Join(m.vars["HOME"], "file/pasar")
 		m.noDaemon()
@@ -136,14 +137,18 @@ var sicknesses = []struct {
 	}},
 	{"a run directory that others can enter", []symptom{runOpen}, func(m *sickMachine) { m.chmod(m.data+"/run", 0o750) }},
 	{"an unwritable run directory", []symptom{runUnwritable}, func(m *sickMachine) { m.unwritable(m.data+"/run", unix.EACCES) }},
-	{"a run directory that can't be made", []symptom{runUnwritable}, func(m *sickMachine) {
+	{"a run directory that can't be made", []symptom{runUnwritable, serviceElsewhere}, func(m *sickMachine) {
 		m.vars["PASAR_SOCKET"] = filepath.Join(m.vars["HOME"], "elsewhere/run/s")
 		m.unwritable(m.vars["HOME"], unix.EACCES)
 	}},
-	{"a long socket path", []symptom{socketLong}, func(m *sickMachine) {
+	{"a run directory that goes at the last logout", []symptom{runVanishes, lingerOff, serviceElsewhere}, func(m *sickMachine) {
+		m.vars["PASAR_SOCKET"] = "/run/user/" + itoa(m.uid) + "/pasar.sock"
+		m.remove(m.path("/var"))
+	}},
+	{"a long socket path", []symptom{socketLong, serviceElsewhere}, func(m *sickMachine) {
 		m.vars["PASAR_SOCKET"] = filepath.Join(m.data, "run", strings.Repeat("d", 110), "s")
 	}},
-	{"a socket name that is too long", []symptom{socketTooLong}, func(m *sickMachine) {
+	{"a socket name that is too long", []symptom{socketTooLong, serviceElsewhere}, func(m *sickMachine) {
 		m.vars["PASAR_SOCKET"] = filepath.Join(m.data, "run", strings.Repeat("s", 100))
 	}},
 
@@ -195,8 +200,90 @@ var sicknesses = []struct {
 		m.write(m.path("/proc/self/mountinfo"), strings.Replace(procMount, "proc rw", "proc rw,gid=4,hidepid=invisible", 1)+devptsMount)
 	}},
 
-	{"no cgroup v2", []symptom{cgroupNone}, func(m *sickMachine) { m.remove(m.path("/sys")) }},
-	{"no delegated cgroup", []symptom{cgroupUndelegated}, func(m *sickMachine) { m.unwritable(m.path("/sys/fs/cgroup"), unix.EACCES) }},
+	{"jobs in cgroups", []symptom{placeCgroup}, func(m *sickMachine) {
+		m.seen.status.Place = pasar.Known(pasar.PlaceCgroup)
+		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
+		m.write(m.path("/proc/4711/cgroup"), "0::/mine\n")
+		m.write(m.path("/sys/fs/cgroup/mine/cgroup.controllers"), "memory\n")
+	}},
+	{"jobs in cgroups without memory", []symptom{placeCgroup, memoryUnbound, daemonDown, journalNone, serviceAsleep}, func(m *sickMachine) {
+		m.write(m.path("/sys/fs/cgroup/mine/cgroup.controllers"), "memory\n")
+		m.standing = target.Standing{Place: pasar.PlaceCgroup, Cgroup: m.path("/sys/fs/cgroup/mine"), Lacks: []target.Lack{{Why: "systemd is not in charge"}}}
+		m.shown[serviceUnit] = "ActiveState=inactive\n"
+		m.noDaemon()
+	}},
+	{"jobs in nothing, and nothing to be done", []symptom{placeSession}, func(m *sickMachine) {
+		m.seen.status.Place, m.seen.status.PlaceNote = pasar.Known(pasar.PlaceSession), pasar.Known("there is no cgroup v2")
+	}},
+	{"jobs in nothing, though they could be in units", []symptom{placeWorse}, func(m *sickMachine) {
+		m.seen.status.Place, m.seen.status.PlaceFix = pasar.Known(pasar.PlaceSession), pasar.Known("loginctl enable-linger")
+	}},
+	{"a daemon that says nothing of places", []symptom{placeUnknown}, func(m *sickMachine) { m.seen.status.Place = nil }},
+	{"no memory controller for users", []symptom{memoryUnbound}, func(m *sickMachine) {
+		for _, dir := range []string{"system.slice", "user.slice/user-" + itoa(m.uid) + ".slice/user@" + itoa(m.uid) + ".service"} {
+			m.write(m.path("/sys/fs/cgroup/"+dir+"/cgroup.controllers"), "pids\n")
+		}
+	}},
+
+	{"no service", []symptom{serviceNone}, func(m *sickMachine) { m.remove(unitDir(m.home)) }},
+	{"a service that nobody called yet", []symptom{serviceAsleep, daemonAsleep, journalNone}, func(m *sickMachine) {
+		m.asleep = func(config.Paths) bool { return true }
+		m.shown[serviceUnit] = "ActiveState=inactive\nMainPID=0\n"
+	}},
+	{"a stopped service", []symptom{serviceStopped, daemonDown, journalNone}, func(m *sickMachine) {
+		m.noDaemon()
+		m.shown[serviceUnit], m.shown[socketUnit] = "ActiveState=inactive\n", "ActiveState=inactive\n"
+	}},
+	{"a failed service", []symptom{serviceFailed, daemonDown, journalNone}, func(m *sickMachine) {
+		m.noDaemon()
+		m.shown[serviceUnit] = "ActiveState=failed\nResult=exit-code\n"
+	}},
+	{"a failed socket", []symptom{serviceFailed, daemonDown, journalNone}, func(m *sickMachine) {
+		m.noDaemon()
+		m.shown[serviceUnit], m.shown[socketUnit] = "ActiveState=inactive\n", "ActiveState=failed\nResult=trigger-limit-hit\n"
+	}},
+	{"a service that isn't enabled", []symptom{serviceOff}, func(m *sickMachine) {
+		m.shown[serviceUnit] = "ActiveState=active\nUnitFileState=disabled\nMainPID=4711\n"
+	}},
+	{"a masked service", []symptom{serviceMasked}, func(m *sickMachine) {
+		m.remove(m.unit(serviceUnit))
+		if err := os.Symlink(os.DevNull, m.unit(serviceUnit)); err != nil {
+			m.t.Fatal(err)
+		}
+	}},
+	{"half a service", []symptom{serviceHalf}, func(m *sickMachine) { m.remove(m.unit(serviceUnit)) }},
+	{"a service that was changed", []symptom{serviceEdited}, func(m *sickMachine) {
+		m.write(m.unit(serviceUnit), service{program: m.self, socket: m.data + "/run/pasard.sock"}.units()[serviceUnit]+"Nice=5\n")
+	}},
+	{"a service in somebody's dotfiles", []symptom{serviceEdited}, func(m *sickMachine) {
+		if err := os.Rename(m.unit(serviceUnit), filepath.Join(m.home, "dot")); err != nil {
+			m.t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(m.home, "dot"), m.unit(serviceUnit)); err != nil {
+			m.t.Fatal(err)
+		}
+	}},
+	{"a service of an older version", []symptom{serviceOutdated}, func(m *sickMachine) {
+		m.write(m.unit(serviceUnit), sign("[Service]\nExecStart="+m.self+"\n"))
+	}},
+	{"a service of another pasard", []symptom{serviceOther}, func(m *sickMachine) {
+		m.program(filepath.Join(m.home, "bin/pasard"))
+		m.units(service{program: filepath.Join(m.home, "bin/pasard"), socket: m.data + "/run/pasard.sock"})
+	}},
+	{"a service of a pasard that is gone", []symptom{serviceBroken}, func(m *sickMachine) {
+		m.units(service{program: "/nowhere/pasard", socket: m.data + "/run/pasard.sock"})
+	}},
+	{"a service that isn't pasard's", []symptom{serviceUnread}, func(m *sickMachine) { m.write(m.unit(serviceUnit), "[Service]\n") }},
+	{"a service that listens elsewhere", []symptom{serviceElsewhere}, func(m *sickMachine) {
+		m.units(service{program: m.self, socket: "/elsewhere"})
+	}},
+	{"a daemon beside the service", []symptom{serviceBeside}, func(m *sickMachine) {
+		m.shown[serviceUnit] = "ActiveState=active\nUnitFileState=enabled\nMainPID=99\n"
+	}},
+	{"a daemon instead of the service", []symptom{serviceBeside}, func(m *sickMachine) {
+		m.shown[serviceUnit] = "ActiveState=inactive\nUnitFileState=enabled\nMainPID=0\n"
+	}},
+	{"a systemd that can't be reached", []symptom{serviceUnreached}, func(m *sickMachine) { m.shownErr = errSick }},
 
 	{"no systemd", []symptom{systemdNone}, func(m *sickMachine) { m.remove(m.path("/run/systemd")) }},
 	{"no linger", []symptom{lingerOff}, func(m *sickMachine) { m.remove(m.path("/var")) }},
@@ -210,12 +297,17 @@ var sicknesses = []struct {
 		m.write(m.path("/etc/systemd/logind.conf"), "[Login]\n#KillUserProcesses=no\nKillUserProcesses=no\n")
 		m.write(m.path("/usr/lib/systemd/logind.conf.d/50-kill.conf"), "[Login]\nKillUserProcesses = true\n")
 	}},
-	{"killed with the session that started it", []symptom{killedWithSession, cgroupUndelegated}, func(m *sickMachine) {
+	{"killed with the session that started it", []symptom{killedWithSession}, func(m *sickMachine) {
 		m.write(m.path("/usr/lib/systemd/logind.conf"), "[Login]\nKillUserProcesses=yes\n")
 		m.write(m.path("/proc/4711/cgroup"), "0::/user.slice/user-7.slice/session-3.scope\n")
 		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
 	}},
-	{"killed if it is started from this login", []symptom{killedIfInSession, cgroupUndelegated, daemonDown, journalNone}, func(m *sickMachine) {
+	{"killed with the user's systemd", []symptom{endsWithManager}, func(m *sickMachine) {
+		m.remove(m.path("/var"))
+		m.write(m.path("/proc/4711/cgroup"), "0::/user.slice/user-"+itoa(m.uid)+".slice/user@"+itoa(m.uid)+".service/app.slice/pasard.service\n")
+		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
+	}},
+	{"killed if it is started from this login", []symptom{killedIfInSession, daemonDown, journalNone}, func(m *sickMachine) {
 		m.write(m.path("/etc/systemd/logind.conf"), "[Login]\nKillUserProcesses=yes\n")
 		m.write(m.path("/proc/self/cgroup"), "1:name=systemd:/user.slice/user-7.slice/session-3.scope\n0::/x\n")
 		m.noDaemon()
