@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,8 +35,8 @@ func isService(env []string, socket string) bool {
 	return false
 }
 
-// startService has systemd start the daemon and returns when it is ready, or why it isn't. A unit that
-// failed before is given another try.
+// startService has systemd start the daemon and returns when it is ready. A unit that failed before is given
+// another try. If it fails again systemd no longer listens, and the error says why.
 func startService(ctx context.Context, env []string) error {
 	if lookup(env, "XDG_RUNTIME_DIR") == "" {
 		env = append(env[:len(env):len(env)], fmt.Sprintf("XDG_RUNTIME_DIR=/run/user/%d", os.Geteuid()))
@@ -43,8 +44,12 @@ func startService(ctx context.Context, env []string) error {
 	const units = "pasard.socket pasard.service"
 	_, _ = systemctl(ctx, env, "reset-failed", units)
 	said, err := systemctl(ctx, env, "start", units)
-	if said != "" && err != nil {
-		return fmt.Errorf("%s", said)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	_, _ = systemctl(ctx, env, "stop", "pasard.socket") // so that another daemon can listen there
+	if said != "" {
+		err = errors.New(said)
 	}
 	return err
 }
@@ -53,7 +58,7 @@ func startService(ctx context.Context, env []string) error {
 func systemctl(ctx context.Context, env []string, verb, units string) (said string, err error) {
 	bin := findProgram("systemctl", lookup(env, "PATH"))
 	if bin == "" {
-		return "", fmt.Errorf("systemctl is not on the PATH")
+		return "", errors.New("systemctl is not on the PATH")
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
