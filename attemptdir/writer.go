@@ -266,10 +266,10 @@ func (w *Writer) dropped() Gap {
 	return Gap{w.segs[0].Offset + w.segs[0].Size, w.segs[1].Offset}
 }
 
-// Sync makes all of it durable.
+// Sync makes the output durable, and the index if it tells of gaps: times that a power cut takes are no loss.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
-	segs, file := w.segs, w.file
+	segs, file, gaps := w.segs, w.file, len(w.gaps)
 	w.mu.Unlock()
 	var errs []error
 	for _, s := range segs[:len(segs)-1] { // written out long ago as a rule, which costs nothing then
@@ -286,7 +286,10 @@ func (w *Writer) Sync() error {
 	if file != nil {
 		errs = append(errs, file.Sync())
 	}
-	if err := errors.Join(append(errs, w.index.Sync())...); err != nil {
+	if gaps > 0 {
+		errs = append(errs, w.index.Sync())
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("sync log: %w", err)
 	}
 	return nil
