@@ -13,10 +13,10 @@ LDFLAGS   := -s -w -X pasar.Version=$(VERSION)
 COMMANDS  := pasar pasard pasar-supervisor
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test lint fuzz bench torture clean
+.PHONY: help build install demo test test-systemd lint fuzz bench torture clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "Settings: PREFIX=$(PREFIX)  FUZZTIME=$(FUZZTIME) for each fuzz target  FOR=seconds of torture"
 
@@ -36,6 +36,9 @@ demo: ## train the example as a job on a throw-away daemon, watch it, and leave 
 
 test: lint ## all tests, with the race detector, after lint
 	$(GO) test -race -timeout 10m ./...
+
+test-systemd: ## a machine with systemd, booted for it: setup, reboots, logouts, kills (JOBS=2000 for more; skipped without SYSTEMD_HOST)
+	@GO='$(GO)' $(BASH) test/systemd/run.sh
 
 lint: ## gofmt, vet and staticcheck
 	@bad=$$(gofmt -l .) && if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):" $$bad; exit 1; fi
