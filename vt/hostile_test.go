@@ -150,7 +150,7 @@ func TestMoreColoursThanThereIsRoomForAreMadeFewer(t *testing.T) {
 	for _, where := range []struct {
 		y int
 		c tint
-	}{{0, tintDirect | 0}, {199, nearest(tintDirect | 199<<16)}} {
+	}{{0, tintDirect}, {199, nearest(tintDirect | 199<<16)}} {
 		if got := s.look.pens[s.now.row(where.y).slots[0].pen()].fore; got != where.c {
 			t.Errorf("row %d has colour %x, want %x", where.y, got, where.c)
 		}

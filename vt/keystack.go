@@ -47,16 +47,18 @@ func (k *keyStack) set(flags, mode int) {
 
 // append appends what makes a terminal without any have these.
 func (k *keyStack) append(b []byte) []byte {
-	for i := range k.pushed {
-		b = appendCSI(b, "=", 'u', int(k.below[i]), 1)
-		if i+1 < k.pushed {
-			b = appendCSI(b, ">", 'u', int(k.below[i+1]))
-		} else {
-			b = appendCSI(b, ">", 'u', int(k.flags))
-		}
+	first := k.flags
+	if k.pushed > 0 {
+		first = k.below[0]
 	}
-	if k.pushed == 0 && k.flags != 0 {
-		b = appendCSI(b, "=", 'u', int(k.flags), 1)
+	if first != 0 {
+		b = appendCSI(b, "=", 'u', int(first), 1)
+	}
+	for i := 1; i < int(k.pushed); i++ {
+		b = appendCSI(b, ">", 'u', int(k.below[i]))
+	}
+	if k.pushed > 0 {
+		b = appendCSI(b, ">", 'u', int(k.flags))
 	}
 	return b
 }

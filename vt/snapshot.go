@@ -1,5 +1,7 @@
 package vt
 
+import "unicode/utf8"
+
 // AppendSnapshot appends what makes a terminal of the same size, cleared and reset, show this screen and
 // have its modes, cursor, tab stops, character sets and scroll region: the program goes on as if it had
 // been attached to that terminal all the time. A Screen that is written a snapshot has the same snapshot.
@@ -81,7 +83,7 @@ func (s *Screen) appendPlaced(b []byte, slots []slot) []byte {
 		next := s.look.pens[at.pen()]
 		b = next.appendFrom(b, p)
 		p = next
-		if x > 0 && s.mayJoin(at) {
+		if x > 0 && s.wouldJoin(slots, x) {
 			b = appendCSI(b, "", 'G', x+1)
 		}
 		b = s.appendText(b, at)
@@ -98,13 +100,26 @@ func (s *Screen) appendPlaced(b []byte, slots []slot) []byte {
 	return pen{}.appendFrom(b, p)
 }
 
-// mayJoin says whether printing what is in a slot right behind another character could join the two.
-func (s *Screen) mayJoin(x slot) bool {
-	if x.cluster() {
-		return true
+// wouldJoin says whether the character at x would become part of the one before it if it were printed right
+// behind that.
+func (s *Screen) wouldJoin(slots []slot, x int) bool {
+	if !slots[x].cluster() && slots[x]&slotChar < firstClassed {
+		return false
 	}
-	r := rune(x & slotChar)
-	return r >= firstClassed && classOf(r).joins(r)
+	var text [maxCluster]byte
+	r, _ := utf8.DecodeRune(s.appendText(text[:0], slots[x]))
+	if r < firstClassed {
+		return false
+	}
+	k := classOf(r)
+	if !k.joins(r) {
+		return false
+	}
+	before := slots[x-1]
+	if before&slotTail != 0 {
+		before = slots[x-2]
+	}
+	return joinable(s.appendText(text[:0], before), r, k)
 }
 
 // appendCursor appends what gives a terminal with neither scroll region nor anything set a cursor. P is

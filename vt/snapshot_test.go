@@ -139,3 +139,27 @@ func TestChangedRowsAreAllThatChanged(t *testing.T) {
 		}
 	}
 }
+
+func TestSnapshotRestoresWhatAProgramAskedFor(t *testing.T) {
+	for _, c := range []struct{ name, raw, want string }{
+		{"nothing", "", "\x1b[1;1H"},
+		{"text and a pending wrap", "\x1b[3Hab\x1b[31m0123456789", "\x1b[?7l\x1b[3;1Hab\x1b[31m01234567\x1b[m\x1b[4;1H\x1b[31m89\x1b[m\x1b[?7h\x1b[4;2H\x1b[31m9\x1b[m\x1b[31m"},
+		{"synchronized output", "a\x1b[?2026h\r", "\x1b[?7l\x1b[1;1Ha\x1b[?7h\x1b[1;1H"},
+		{"a link", "\x1b]8;;http://x\x1b\\a\r", "\x1b[?7l\x1b[1;1Ha\x1b[?7h\x1b[1;1H"},
+		{"modes", "\x1b[?1;1002;1004;1006;2004h\x1b=\x1b[3 q\x1b[?25l", "\x1b[?1h\x1b[?1002h\x1b[?1004h\x1b[?1006h\x1b[?2004h\x1b=\x1b[3 q\x1b[?25l\x1b[1;1H"},
+		{"modes that matter for writing", "\x1b[2;4r\x1b[?6h\x1b[?7l\x1b[4h\x1b[2;3H", "\x1b[2;4r\x1b[?7l\x1b[?6h\x1b[2;3H\x1b[4h"},
+		{"the keyboard", "\x1b[=1u\x1b[>3u\x1b[>5u", "\x1b[=1;1u\x1b[>3u\x1b[>5u\x1b[1;1H"},
+		{"character sets", "\x1b(0\x1b)0\x0e", "\x1b[1;1H\x1b(0\x1b)0\x0e"},
+		{"tab stops", "\x1b[3g\x1b[4G\x1bH\r", "\x1b[3g\x1b[1;4H\x1bH\x1b[1;1H"},
+		{"the alternate screen", "a\x1b[?1049hb\x1b[2;2H", "\x1b[?7l\x1b[1;1Ha\x1b[?7h\x1b[1;2H\x1b[?1049h\x1b[?7l\x1b[1;1H b\x1b[?7h\x1b[2;2H"},
+		{"a saved cursor", "\x1b[2;3H\x1b[1m\x1b7\x1b[m\x1b[H", "\x1b[2;3H\x1b[1m\x1b7\x1b[m\x1b[1;1H"},
+		{"wide and joined characters", "世❤\ufe0f世e\u0301x\r", "\x1b[?7l\x1b[1;1H世❤\ufe0f\x1b[4G世e\u0301\x1b[7Gx\x1b[?7h\x1b[1;1H"},
+	} {
+		s := screenOf(10, 5, c.raw)
+		got := string(s.AppendSnapshot(nil))
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		checkSnapshot(t, s, []byte(c.raw), []byte("on\r\n"))
+	}
+}

@@ -7,7 +7,7 @@ import "unicode/utf8"
 // width joiner behind an emoji.
 //
 // What is one character on the screen: a character and the marks of no width after it (variation selectors
-// too, which change no width); an emoji and a skin tone; emoji joined by U+200D. The two halves of a flag
+// too, which change no width); an emoji and a skin tone; emoji joined by U+200D; the letters of a Korean syllable. The two halves of a flag
 // are a column each. The widths of a row thus are those go-runewidth gives its text.
 //
 // The table is widthtable.go, made from go-runewidth by this package's test, which also holds it against
@@ -26,16 +26,53 @@ const firstClassed = 0xad
 func (k class) width() int { return int(k & classWidth) }
 
 // joins says whether the character may be joined to one before, though it has a width.
-func (k class) joins(r rune) bool { return k&classAfter != 0 || isTone(r) || isJamo(r) }
+func (k class) joins(r rune) bool { return k&classAfter != 0 || isTone(r) || hangulOf(r) != notHangul }
 
 func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
-// isJamo is for the only characters of Hangul that have a width and come behind a leading consonant.
-func isJamo(r rune) bool {
-	return r >= 0x1100 && r <= 0x115f || r >= 0xa960 && r <= 0xa97c || r >= 0xac00 && r <= 0xd7a3
+// A hangul is a kind of Korean letter: leading consonant, vowel, trailing consonant, and syllables of two
+// and of three.
+type hangul byte
+
+const (
+	notHangul hangul = iota
+	hangulL
+	hangulV
+	hangulT
+	hangulLV
+	hangulLVT
+)
+
+func hangulOf(r rune) hangul {
+	switch {
+	case r < 0x1100 || r > 0xd7fb:
+	case r <= 0x115f, r >= 0xa960 && r <= 0xa97c:
+		return hangulL
+	case r <= 0x11a7, r >= 0xd7b0 && r <= 0xd7c6:
+		return hangulV
+	case r <= 0x11ff, r >= 0xd7cb:
+		return hangulT
+	case r >= 0xac00 && r <= 0xd7a3:
+		if (r-0xac00)%28 == 0 {
+			return hangulLV
+		}
+		return hangulLVT
+	}
+	return notHangul
 }
 
-func isLead(r rune) bool { return r >= 0x1100 && r <= 0x115f || r >= 0xa960 && r <= 0xa97c }
+// follows says whether letters so after one another are one syllable.
+func (h hangul) follows(last hangul) bool {
+	switch last {
+	case hangulL:
+		return h != hangulT && h != notHangul
+	case hangulV, hangulLV:
+		return h == hangulV || h == hangulT
+	case hangulT, hangulLVT:
+		return h == hangulT
+	}
+	return false
+}
 
 // classOf finds a character's class.
 func classOf(r rune) class {
@@ -56,8 +93,8 @@ func classOf(r rune) class {
 func joinable(cluster []byte, r rune, k class) bool {
 	first, _ := utf8.DecodeRune(cluster)
 	last, n := utf8.DecodeLastRune(cluster)
-	if isJamo(r) {
-		return isLead(last)
+	if h := hangulOf(r); h != notHangul {
+		return h.follows(hangulOf(last))
 	}
 	if first < firstClassed || classOf(first)&classEmoji == 0 {
 		return false

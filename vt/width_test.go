@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"go/format"
+	"math/rand"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/mattn/go-runewidth"
@@ -54,6 +56,26 @@ func TestWidthsAreTheLibrarys(t *testing.T) {
 		}
 		if want&classWidth != 1 && r < firstClassed {
 			t.Errorf("U+%04X is below firstClassed", r)
+		}
+	}
+}
+
+func TestTextTakesTheColumnsThatTheLibrarySays(t *testing.T) {
+	r := rand.New(rand.NewSource(seed(t)))
+	parts := []string{"a", " ", "é", "e\u0301", "世", "한", "\u1112\u1161\u11ab", "ｱ", "ｱﾞ", "नि", "👍", "👍🏽", "☝🏽", "☁", "❤\ufe0f", "1\ufe0f\u20e3", "🇩🇪",
+		"👩\u200d👩\u200d👧", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏿", "❤\ufe0f\u200d🔥", "🏴\U000e0067\U000e0062\U000e007f", "─█▌", "→", "…", "☃", "\u00ad", "\u200b", "กำ", "א\u05b0", "م\u064e", "🫱🏻\u200d🫲🏿", "⌚", "㊗", "🀄", "ﷺ"}
+	for range rounds(3000) {
+		var text string
+		for range 1 + r.Intn(12) {
+			text += parts[r.Intn(len(parts))]
+		}
+		s := NewScreen(200, 1)
+		_, _ = s.Write([]byte("x" + text)) // the x is for marks to stand on
+		if col, _, _ := s.Cursor(); col != library.StringWidth("x"+text) {
+			t.Fatalf("%q takes %d columns, the library says %d", text, col, library.StringWidth("x"+text))
+		}
+		if got := s.Row(0); got != strings.TrimRight("x"+text, " ") {
+			t.Fatalf("%q is shown as %q", text, got)
 		}
 	}
 }
