@@ -130,9 +130,9 @@ func TestALargePasteArrivesWhole(t *testing.T) {
 
 func TestTakingTheKeyboardFromSomebodyIsAskedFor(t *testing.T) {
 	d := newDouble(t)
-	d.welcome = func(h ipc.Hello) any {
+	d.answers(func(h ipc.Hello) any {
 		return &ipc.Welcome{Version: 2, Key: "7.1", Cols: 80, Rows: 24, Who: "pr\x1b[31mocess 9", Holder: h.Take}
-	}
+	})
 	s := d.onTerminal("attach", "7")
 	watching := d.next()
 	watching.screen("screen")
@@ -214,7 +214,7 @@ func TestAConnectionThatWasLostIsMadeAgain(t *testing.T) {
 func TestASupervisorOfAnotherVersionIsTalkedToOrNamed(t *testing.T) {
 	t.Run("older", func(t *testing.T) {
 		d := newDouble(t)
-		d.welcome = func(ipc.Hello) any { return &ipc.Welcome{Version: 1, Key: "7.1", Cols: 80, Rows: 24} }
+		d.answers(func(ipc.Hello) any { return &ipc.Welcome{Version: 1, Key: "7.1", Cols: 80, Rows: 24} })
 		s := d.onTerminal("attach", "7")
 		c := d.next()
 		if c.hello.Offset != -backlog-1 {
@@ -235,7 +235,7 @@ func TestASupervisorOfAnotherVersionIsTalkedToOrNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDouble(t)
-			d.welcome = func(ipc.Hello) any { return tc.answer }
+			d.answers(func(ipc.Hello) any { return tc.answer })
 			start := time.Now()
 			s := d.onTerminal("attach", "7")
 			before := s.modes()
@@ -300,7 +300,7 @@ func TestATerminalWithoutASizeFollows(t *testing.T) {
 }
 
 // nobodyReads starts a client whose standard output is a pipe that nobody reads.
-func nobodyReads(d *double) (*exec.Cmd, *caller) {
+func nobodyReads(d *double) (*exec.Cmd, *caller, *os.File) {
 	d.t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -313,22 +313,27 @@ func nobodyReads(d *double) (*exec.Cmd, *caller) {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd, d.next()
+	return cmd, d.next(), r
 }
 
 func TestAReaderThatReadsNothingKeepsNobody(t *testing.T) {
 	d := newDouble(t)
-	cmd, c := nobodyReads(d)
+	cmd, c, _ := nobodyReads(d)
 	c.out("a line\r\n")
 	c.exit(0)
 	ends(t, cmd, "after the job's end")
 
-	cmd, c = nobodyReads(d)
+	cmd, c, pipe := nobodyReads(d)
 	go func() { // until it takes no more
 		for c.Send(ipc.AttachOut, &ipc.Out{Data: bytes.Repeat([]byte("0123456789abcde\n"), 1<<10)}) == nil {
 		}
 	}()
-	<-time.After(300 * time.Millisecond) // the pipe is full by then; if not, this shows less and holds all the same
+	for n, deadline := 0, time.Now().Add(20*time.Second); n < 60<<10; { // all but the last page of what a pipe holds
+		var err error
+		if n, err = unix.IoctlGetInt(int(pipe.Fd()), unix.TIOCINQ); err != nil || time.Now().After(deadline) {
+			t.Fatalf("%d bytes wait in the pipe, %v", n, err)
+		}
+	}
 	_ = cmd.Process.Signal(unix.SIGINT)
 	ends(t, cmd, "after Ctrl-C")
 	_ = c.Close()
@@ -426,6 +431,42 @@ func TestThreeInterruptsLeaveTheTerminalAsItWas(t *testing.T) {
 	s.expect("\x1b[?1049l")
 }
 
+func TestAPanicBesideLeavesTheTerminalAsItWas(t *testing.T) {
+	rescued := false
+	defer func() {
+		if r := recover(); r != "beside" || !rescued {
+			t.Errorf("recovered %v, terminal put back: %v", r, rescued)
+		}
+	}()
+	func() {
+		defer guarded(func() { rescued = true })
+		panic("beside")
+	}()
+}
+
+func TestAClientToldToSuspendGivesTheTerminalBackMeanwhile(t *testing.T) {
+	d := newDouble(t)
+	s := d.onTerminal("attach", "-i", "7")
+	before := s.modes()
+	c := d.next()
+	c.screen("screen")
+	s.expect("screen")
+	_ = s.cmd.Process.Signal(unix.SIGTSTP)
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(s.cmd.Process.Pid, &ws, unix.WUNTRACED, nil); err != nil || !ws.Stopped() {
+		t.Fatal(ws, err)
+	}
+	s.expect("\x1b[?1049l")
+	if m := s.modes(); m != before {
+		t.Errorf("terminal modes are %+v\nbefore: %+v", m, before)
+	}
+	_ = s.cmd.Process.Signal(unix.SIGCONT)
+	c.out(" more")
+	s.expect("more")
+	s.typing("\x1dd")
+	s.ended(before, 0)
+}
+
 func TestAClientThatWasStoppedPaintsAnew(t *testing.T) {
 	d := newDouble(t)
 	s := d.onTerminal("attach", "-i", "7")
@@ -461,7 +502,7 @@ func TestAClientThatWasStoppedPaintsAnew(t *testing.T) {
 
 func TestAJobWithoutATerminalIsFollowedAndCannotBeTypedInto(t *testing.T) {
 	d := newDouble(t)
-	d.welcome = func(h ipc.Hello) any { return &ipc.Welcome{Version: 2, Key: "7.1", NoPTY: true} }
+	d.answers(func(h ipc.Hello) any { return &ipc.Welcome{Version: 2, Key: "7.1", NoPTY: true} })
 	s := d.onTerminal("attach", "7")
 	before := s.modes()
 	_ = d.next() // which says so

@@ -15,16 +15,16 @@ import (
 
 // A double stands for a supervisor, with a daemon that knows of it.
 type double struct {
-	t       *testing.T
-	h       *home // where commands find both
-	daemon  *fake
-	path    string
-	welcome func(ipc.Hello) any // the answer to HELLO: a Welcome, a RefusedFrame, or nil for none
-	came    chan *caller
+	t      *testing.T
+	h      *home // where commands find both
+	daemon *fake
+	came   chan *caller
 
-	mu   sync.Mutex // guards what follows
-	l    net.Listener
-	call []*caller
+	mu      sync.Mutex // guards what follows
+	path    string
+	welcome func(ipc.Hello) any
+	l       net.Listener
+	call    []*caller
 }
 
 // A caller is a client that attached to a double.
@@ -47,6 +47,8 @@ func newDouble(t *testing.T) *double {
 	v.Name = "train"
 	d.daemon = newFake(t, verbs{
 		ipc.VerbAttach: func(_ context.Context, c *ipc.Call) error {
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			return c.Answer(ipc.AttachAnswer{Attempt: 1, Socket: d.path, State: pasar.Running})
 		},
 		ipc.VerbShow: func(_ context.Context, c *ipc.Call) error {
@@ -54,19 +56,28 @@ func newDouble(t *testing.T) *double {
 		},
 		ipc.VerbWait: waits(t, v),
 	}.handle)
-	d.path = filepath.Join(d.daemon.dir, "s.sock")
 	d.h = &home{t: t, dir: d.daemon.dir, env: d.daemon.env("TERM=xterm-256color", "LANG=C.UTF-8")}
-	d.welcome = func(h ipc.Hello) any {
+	d.answers(func(h ipc.Hello) any {
 		return &ipc.Welcome{Version: 2, Key: "7.1", State: ipc.AttemptRunning, Cols: 80, Rows: 24, Holder: h.Mode == ipc.ModeType}
-	}
-	l, err := ipc.ListenUnix(d.path)
+	})
+	path := filepath.Join(d.daemon.dir, "s.sock")
+	l, err := ipc.ListenUnix(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.l = l
+	d.mu.Lock()
+	d.l, d.path = l, path
+	d.mu.Unlock()
 	go d.accept(l)
 	t.Cleanup(d.die)
 	return d
+}
+
+// answers says what HELLO is answered with: a Welcome, a RefusedFrame, or nil for nothing.
+func (d *double) answers(f func(ipc.Hello) any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.welcome = f
 }
 
 func (d *double) accept(l net.Listener) {
@@ -89,7 +100,10 @@ func (d *double) serve(c *caller) {
 	if err != nil || ipc.DecodeBody(body, &c.hello) != nil {
 		return
 	}
-	switch w := d.welcome(c.hello).(type) {
+	d.mu.Lock()
+	answer := d.welcome(c.hello)
+	d.mu.Unlock()
+	switch w := answer.(type) {
 	case *ipc.Welcome:
 		if c.Send(ipc.AttachWelcome, w) != nil {
 			return

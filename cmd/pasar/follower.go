@@ -55,7 +55,11 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 func (f *follower) connect() (*link, error) {
-	return f.at.connect(ipc.Hello{Mode: ipc.ModeWatch, Offset: f.offset}, func() {})
+	h := ipc.Hello{Mode: ipc.ModeWatch, Offset: f.offset}
+	if h.Offset < 0 && f.history > 0 { // a job without a terminal, on one
+		h.Paint, h.History = true, f.history
+	}
+	return f.at.connect(h, func() {})
 }
 
 func (f *follower) loop(ctx context.Context, text *shower) (end ipc.ExitFrame, err error) {

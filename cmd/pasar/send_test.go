@@ -101,13 +101,13 @@ func TestSendIsRefusedWithAReason(t *testing.T) {
 		}, "pasar: job #7: process 8 holds the keyboard now; part of it may not have been typed"},
 		{&ipc.Welcome{Version: 2, Key: "7.1", Holder: true}, func(c *caller) { c.exit(0); c.typed(1 << 30) }, "pasar: job #7 ended before everything was typed"},
 	} {
-		d.welcome = func(ipc.Hello) any { return tc.welcome }
+		d.answers(func(ipc.Hello) any { return tc.welcome })
 		r := d.sent(tc.then, strings.Repeat("much ", 100_000), "7", "-")
 		if r.code != exitRefused || !strings.HasPrefix(r.stderr, tc.says) || r.out != "" {
 			t.Errorf("%+v\nwant %q", r, tc.says)
 		}
 	}
-	d.welcome = func(h ipc.Hello) any { w := *holder; w.Holder = h.Take; return &w }
+	d.answers(func(h ipc.Hello) any { w := *holder; w.Holder = h.Take; return &w })
 	if r := d.sent(func(c *caller) { c.typed(1 << 30) }, "", "--take", "7", "x"); r.code != 0 {
 		t.Errorf("--take: %+v", r)
 	}
@@ -135,15 +135,15 @@ func TestAScreenIsText(t *testing.T) {
 	if r.out != want {
 		t.Errorf("%s\nwant %s", r.out, want)
 	}
-	d.welcome = func(ipc.Hello) any {
+	d.answers(func(ipc.Hello) any {
 		return &ipc.RefusedFrame{Code: ipc.CodeUnsupported, Message: `unknown mode "screen"`}
-	}
+	})
 	if r := d.daemon.run("screen", "7"); r.code != exitRefused || !strings.Contains(r.stderr, "older than this pasar") || !strings.Contains(r.stderr, "hint: ") {
 		t.Errorf("%+v", r)
 	}
-	d.welcome = func(ipc.Hello) any {
+	d.answers(func(ipc.Hello) any {
 		return &ipc.RefusedFrame{Code: ipc.CodeWrongState, Message: "the job runs without a terminal", Hint: "see its log"}
-	}
+	})
 	if r := d.daemon.run("screen", "7"); r.code != exitRefused || r.stderr != "pasar: the job runs without a terminal\nhint: see its log\n" {
 		t.Errorf("%+v", r)
 	}
