@@ -111,6 +111,96 @@ func TestOffATerminalOutputIsPlainText(t *testing.T) {
 	}
 }
 
+func TestAFollowedJobGoesOnWithItsNextAttempt(t *testing.T) {
+	var asked []string
+	v := job(5, pasar.Queued, "")
+	v.Attempts = []pasar.AttemptView{{Attempt: 1, Verdict: &pasar.Verdict{Summary: "exit code 7"}}}
+	f := newFake(t, verbs{ipc.VerbLogs: func(_ context.Context, c *ipc.Call) error {
+		r := bind[ipc.LogsRequest](t, c)
+		asked = append(asked, fmt.Sprint(r.Attempt, r.Offset, r.Follow, r.Next))
+		n := max(1, r.Attempt)
+		if n == 3 { // it was cancelled before that
+			return c.Answer(ipc.LogsAnswer{Ended: true, Over: true})
+		}
+		head, err := json.Marshal(ipc.LogsHead{Attempt: n, NoPTY: true, Marked: true})
+		if err != nil {
+			return err
+		}
+		mark, err := json.Marshal(ipc.LogsMark{Stream: n, At: &at})
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprintf("try %d\n", n)
+		err = errors.Join(c.Chunk(head), c.Chunk(append([]byte{ipc.LogsIsMark}, mark...)), c.Chunk(append([]byte{ipc.LogsBytes}, text...)))
+		if err != nil {
+			return err
+		}
+		return c.Answer(ipc.LogsAnswer{Attempt: n, Offset: int64(len(text)), Ended: true})
+	}, ipc.VerbShow: func(_ context.Context, c *ipc.Call) error {
+		shown := v
+		if len(asked) > 1 {
+			shown.Attempts = append(shown.Attempts, pasar.AttemptView{Attempt: 2})
+		}
+		if len(asked) == 0 { // it runs when it is first looked at
+			shown.State = pasar.Running
+		}
+		return c.Answer(ipc.ViewAnswer{JSON: jobView(t, shown)})
+	}}.handle)
+	r := f.run("logs", "-f", "-t", "5")
+	stamp := at.Local().Format(time.RFC3339)
+	if r.code != 0 || r.out != stamp+" try 1\n"+stamp+" try 2\n" {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.stderr)
+	}
+	if !strings.Contains(r.stderr, "pasar: attempt 1 of job #5 is over (exit code 7); the job is queued") || !strings.Contains(r.stderr, "attempt 2 of job #5 is over") {
+		t.Errorf("%q", r.stderr)
+	}
+	if want := []string{"0 0 true false", "2 0 true true", "3 0 true true"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
+	}
+	asked = nil
+	if r := f.run("logs", "-f", "--attempt", "1", "--stdout", "5"); r.code != 0 || r.out != "try 1\n" || r.stderr != "" || len(asked) != 1 {
+		t.Errorf("one attempt: exit %d, %q, %q, asked %q", r.code, r.out, r.stderr, asked)
+	}
+	if r := f.run("logs", "--attempt", "1", "--stderr", "5"); r.code != 0 || r.out != "" {
+		t.Errorf("the other stream: exit %d, %q, %q", r.code, r.out, r.stderr)
+	}
+}
+
+func TestAGapIsToldWhereItIsAndNothingIsReadTwice(t *testing.T) {
+	var asked []int64
+	var f *fake
+	first := true
+	var handler verbs // the same daemon is started once more
+	handler = verbs{ipc.VerbLogs: func(ctx context.Context, c *ipc.Call) error {
+		r := bind[ipc.LogsRequest](t, c)
+		asked = append(asked, r.Offset)
+		head, err := json.Marshal(ipc.LogsHead{Attempt: 1, Offset: r.Offset, Marked: true})
+		if err != nil {
+			return err
+		}
+		mark, err := json.Marshal(ipc.LogsMark{Offset: 1000, Gap: 996})
+		if err != nil {
+			return err
+		}
+		if !first {
+			return errors.Join(c.Chunk(head), c.Chunk([]byte("\x00three\n")), c.Answer(ipc.LogsAnswer{Attempt: 1, Offset: 1010, Ended: true, Over: true}))
+		}
+		first = false
+		err = errors.Join(c.Chunk(head), c.Chunk([]byte("\x00one\n")), c.Chunk(append([]byte{ipc.LogsIsMark}, mark...)), c.Chunk([]byte("\x00two\n")))
+		f.shutDown(handler.handle)
+		<-ctx.Done()
+		return errors.Join(err, ctx.Err())
+	}}
+	f = newFake(t, handler.handle)
+	r := f.run("logs", "-f", "--attempt", "1", "5")
+	if r.code != 0 || r.out != "one\ntwo\nthree\n" || r.stderr != "pasar: 996 B of job #5's output, from byte 4 on, are not to be had\n" {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.stderr)
+	}
+	if !slices.Equal(asked, []int64{0, 1004}) {
+		t.Errorf("asked from %v", asked)
+	}
+}
+
 func TestFactsGoOnWithAnotherDaemonEachOnce(t *testing.T) {
 	fact := func(seq int64, at time.Time) []byte {
 		b, err := json.Marshal(pasar.Record{Seq: seq, At: at, Boot: "b", Fact: pasar.Held{Job: pasar.JobID(seq)}})
