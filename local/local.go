@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,7 +87,10 @@ var ErrClosed = errors.New("this machine is closed")
 
 // New makes a Machine and begins to keep a supervisor warm. It makes the directories it needs and
 // fails if it can't. A supervisor that can't be started is told by Launch, not here.
-func New(o Options) (*Machine, error) {
+func New(o Options) (*Machine, error) { return newOn(o, thisHost()) }
+
+// newOn is New on a host of a test's.
+func newOn(o Options, h host) (*Machine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -97,6 +101,9 @@ func New(o Options) (*Machine, error) {
 		if !filepath.IsAbs(p) {
 			return nil, fmt.Errorf("local machine: %q is not an absolute path", p)
 		}
+	}
+	if o.Place != "" && !slices.Contains(places, o.Place) {
+		return nil, fmt.Errorf("local machine: %q is no place for supervisors: systemd, cgroup or session is", pasar.Clean(string(o.Place)))
 	}
 	for _, dir := range []string{filepath.Join(o.DataDir, jobsDir), o.RunDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -119,7 +126,7 @@ func New(o Options) (*Machine, error) {
 
 		launchTimeout: launchTimeout,
 	}
-	m.ladder = newLadder(o.Place, thisHost(), o.Log)
+	m.ladder = newLadder(o.Place, h, o.Log)
 	m.pool = newPool(o, m.ladder)
 	m.work.Go(func() { m.sweep(time.Now()) })
 	return m, nil

@@ -26,12 +26,14 @@ type host struct {
 	user string
 	pid  int // whose cgroup counts
 
+	hello time.Duration // for a unit's first word
+
 	dial  func(context.Context) (units, error)                // the service manager that is to start units
 	kills func(context.Context, string) (kills bool, _ error) // whether logind kills what a user's login leaves
 }
 
 func thisHost() host {
-	h := host{uid: os.Geteuid(), pid: os.Getpid(), dial: dialUnits, kills: askLogind}
+	h := host{uid: os.Geteuid(), pid: os.Getpid(), hello: helloTimeout, dial: dialUnits, kills: askLogind}
 	h.user = strconv.Itoa(h.uid)
 	if u, err := user.LookupId(h.user); err == nil {
 		h.user = u.Username

@@ -85,8 +85,14 @@ func (m *Machine) Replace() { m.ladder.reset() }
 func (l *ladder) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.looked = time.Time{}
+	l.outdated()
 	clear(l.shunned)
+}
+
+// outdated has the next who asks look anew. The lock is held.
+func (l *ladder) outdated() {
+	l.looked = time.Time{}
+	l.last.Store(nil)
 }
 
 func (l *ladder) close() {
@@ -139,7 +145,7 @@ func (l *ladder) fell(p pasar.Place, why error) {
 	s.why, s.until = why, l.now().Add(s.next)
 	l.log.Warn("supervisors can't be started in the best place for now", "place", string(p), keyError, why, "again_in", s.next)
 	s.next = min(2*s.next, longestShun)
-	l.looked = time.Time{}
+	l.outdated()
 }
 
 // stood says that a supervisor was started in a place.
@@ -148,7 +154,7 @@ func (l *ladder) stood(p pasar.Place) {
 	defer l.mu.Unlock()
 	if l.shunned[p] != nil {
 		delete(l.shunned, p)
-		l.looked = time.Time{}
+		l.outdated()
 	}
 }
 

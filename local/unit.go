@@ -20,8 +20,12 @@ import (
 	"pasar/ipc"
 )
 
-// helloTimeout is how long a supervisor may take from the request to start its unit to its first word.
-const helloTimeout = 5 * time.Second
+// Times of starting a unit. A manager that is well answers in milliseconds; then it is the machine that is
+// slow, and would be so anywhere.
+const (
+	acceptTimeout = 10 * time.Second // for the manager to accept it
+	helloTimeout  = 30 * time.Second // from then on, for the supervisor's first word
+)
 
 // stopTimeout is what systemd gives a supervisor between SIGTERM and SIGKILL unless it asks for more,
 // which it does once it has an attempt with a longer grace.
@@ -186,16 +190,16 @@ func (p *pool) spawnUnit(ctx context.Context, u units) (*warm, error) {
 		return nil, err
 	}
 	defer c.close()
-	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
-	defer cancel()
 	name := cgroupPrefix + newNonce() + unitSuffix
 	argv := []string{p.o.Supervisor, "warm", "--run", p.o.RunDir, "--place", string(pasar.PlaceUnit), "--control", "0"}
-	if err := u.start(ctx, name, unitProperties(argv, supervisorEnv(), c.theirs, c.log)); err != nil {
+	accept, cancel := context.WithTimeout(ctx, acceptTimeout)
+	defer cancel()
+	if err := u.start(accept, name, unitProperties(argv, supervisorEnv(), c.theirs, c.log)); err != nil {
 		return nil, fmt.Errorf("start unit %s: %w", name, err)
 	}
 	_ = c.theirs.Close() // the end of the service is then the end of the connection
 	conn := ipc.NewAttachConn(c.ours)
-	status, err := hear(ctx, conn)
+	status, err := hear(ctx, conn, p.ladder.host.hello)
 	if err != nil {
 		return nil, fmt.Errorf("unit %s: %w", name, err)
 	}
@@ -211,10 +215,9 @@ func (p *pool) spawnUnit(ctx context.Context, u units) (*warm, error) {
 }
 
 // hear waits for a supervisor's word that it is there.
-func hear(ctx context.Context, c *ipc.AttachConn) (ipc.Status, error) {
+func hear(ctx context.Context, c *ipc.AttachConn, limit time.Duration) (ipc.Status, error) {
 	var s ipc.Status
-	deadline, _ := ctx.Deadline()
-	if err := c.SetReadDeadline(deadline); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return s, err
 	}
 	unhook := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })

@@ -27,6 +27,9 @@ import (
 	"pasar/store"
 )
 
+// placeVariable names the best place to put supervisors in, for tests: systemd, cgroup or session.
+const placeVariable = "PASAR_PLACE"
+
 type options struct {
 	config    string // file; empty: the usual one
 	autostart bool
@@ -89,6 +92,7 @@ func serve(ctx context.Context, o options) error {
 	machine, err := local.New(local.Options{
 		DataDir: cfg.Paths.Data, RunDir: cfg.Paths.Run, Supervisor: sup, Socket: cfg.Paths.Socket,
 		SystemReserve: askedReserve(cfg), CPUJobs: cfg.CPUJobs, Log: log,
+		Place: pasar.Place(os.Getenv(placeVariable)),
 	})
 	if err != nil {
 		return fmt.Errorf("set up this machine: %w", err)
@@ -105,7 +109,10 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return &exitError{exitRefused, err, "the data directory is as it was; nothing was started"}
 	}
-	re.apply = d.SetSettings
+	re.apply = func(s daemon.Settings) {
+		d.SetSettings(s)
+		machine.Replace()
+	}
 	stopHUP := onHUP(re, log)
 	defer stopHUP()
 
