@@ -54,13 +54,30 @@ func (h *home) trace(t *testing.T) trace {
 			if err != nil {
 				return fs.SkipDir
 			}
-			if e.IsDir() && strings.HasPrefix(e.Name(), "pasar-") && !slices.Contains(tr.Cgroups, path) {
+			if e.IsDir() && strings.HasPrefix(e.Name(), "pasar-") && !slices.Contains(tr.Cgroups, path) && !h.otherwise(path) {
 				tr.Cgroups = append(tr.Cgroups, path)
 			}
 			return nil
 		})
 	}
 	return tr
+}
+
+// otherwise reports whether all that runs in a cgroup is another daemon's.
+func (h *home) otherwise(dir string) bool {
+	some := false
+	for _, part := range []string{"sup", "job", "."} {
+		procs, _ := os.ReadFile(filepath.Join(dir, part, "cgroup.procs"))
+		for pid := range strings.FieldsSeq(string(procs)) {
+			args, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+			env, _ := os.ReadFile("/proc/" + pid + "/environ")
+			if strings.Contains(string(args)+string(env), h.dir) {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
 }
 
 // TestShortJobsLeaveNothingBehind runs many jobs in a row, some of which try to leave something.
