@@ -22,6 +22,8 @@ is() { [ "$(state "$1")" = "$2" ]; }
 attempt() { echo "$HOME/.local/share/pasar/jobs/$1/1"; }
 claim() { grep -o "\"$2\":\(\"[^\"]*\"\|[^,}]*\)" "$(attempt "$1")/claim" | tail -1 | sed 's/^[^:]*://; s/"//g'; }
 supervisor() { claim "$1" pid; }
+# held JOB: it must be in a unit of its own. One that took more than 5 s to start is not used for a while.
+held() { [ "$(claim "$1" place)" = systemd ] || die "job $1 is not held by a unit: $(journalctl --user -u pasard --no-pager -o cat | grep -a "best place" | tail -1)"; }
 unit() { basename "$(claim "$1" cgroup)"; }
 # ticker: a job that prints a line each 0.1 s; lines JOB: how many it has printed.
 ticker() { submit "$@" -- sh -c 'i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.1; done'; }
