@@ -253,7 +253,7 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 	a.expect("ready")
 	b := h.onTerminal("attach", "-i", "1")
 	before := b.modes()
-	b.expect("holds the keyboard; watching #1 talk: q leaves, i takes the keyboard from there")
+	b.expect("holds the keyboard; q leaves, i takes it from there")
 	b.expect("ready")
 	b.typing("b\r")
 	b.typing("q")

@@ -98,7 +98,7 @@ func (a *attachment) arrive(typing bool) {
 	case typing:
 		a.types(false)
 		a.wants = true
-		a.show.say(heldBy(w.Who) + "; watching " + a.at.String() + ": q leaves, i takes the keyboard from there")
+		a.show.say(heldBy(w.Who) + "; q leaves, i takes it from there")
 	default:
 		a.types(false)
 		a.show.say("watching " + a.at.String() + "; q leaves, i takes the keyboard")

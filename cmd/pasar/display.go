@@ -38,7 +38,7 @@ type display struct {
 
 	line    string // over the screen, for a while
 	lineEnd *time.Timer
-	lineAt  int // the row where it is; -1: nowhere
+	lineAt  span // the rows where it is
 
 	left, top int    // the first column and row that are in view
 	marks     []byte // at the end of each row in view, where something is cut
@@ -64,7 +64,7 @@ const (
 )
 
 func newDisplay(to *outlet, cols, rows, history int) *display {
-	d := &display{to: to, cols: cols, rows: rows, history: history, lineAt: -1}
+	d := &display{to: to, cols: cols, rows: rows, history: history}
 	d.filter.flat = history == 0
 	return d
 }
@@ -251,7 +251,7 @@ func (d *display) paintWhole(b []byte) []byte {
 	b = append(b, "\x1b[H"...)
 	b = append(b, f.filter(d.job.AppendSnapshot(nil))...)
 	d.filter.tabs, d.alternate = d.filter.tabs || f.tabs, d.history > 0 && f.alternate
-	d.passing, d.full, d.lineAt, d.left, d.top = true, false, -1, 0, 0
+	d.passing, d.full, d.lineAt, d.left, d.top = true, false, span{}, 0, 0
 	_ = d.job.Changed()
 	return b
 }

@@ -22,37 +22,56 @@ func (d *display) paintRows(b []byte) []byte {
 	if d.full {
 		b = d.reset(b)
 		b = append(b, "\x1b[?25l"...)
-		d.marks, d.lineAt = make([]byte, d.rows), -1
+		d.marks, d.lineAt = make([]byte, d.rows), span{}
 	}
 	d.left, d.top, d.full, d.passing = left, top, false, false
 
-	lineAt := -1
-	if d.line != "" { // at the bottom, unless the cursor is there
-		if lineAt = d.rows - 1; row-top == lineAt {
-			lineAt = 0
-		}
+	words := d.lineRows()
+	over := span{d.rows - len(words), d.rows} // at the bottom, unless the cursor is there
+	if over.has(row - top) {
+		over = span{0, len(words)}
 	}
 	for y := range d.rows {
-		dirty := all || slices.Contains(changed, top+y) || (y == d.lineAt) != (y == lineAt)
+		dirty := all || slices.Contains(changed, top+y) || d.lineAt.has(y) && d.lineAt != over
 		if m := d.mark(y); m != d.marks[y] {
 			d.marks[y], dirty = m, true
 		}
-		if dirty && y != lineAt {
+		if dirty && !over.has(y) {
 			b = d.paintRow(b, y)
 		}
 	}
-	if lineAt >= 0 {
-		b = moveTo(b, lineAt, 0)
+	for i, text := range words {
+		b = moveTo(b, over.from+i, 0)
 		b = append(b, "\x1b[m\x1b[K\x1b[7m"...)
-		b = append(b, ui.Cut(" "+pasar.Clean(d.line)+" ", d.cols)...)
-		b = append(b, "\x1b[m"...)
+		b = append(append(b, text...), "\x1b[m"...)
 	}
-	d.lineAt = lineAt
+	d.lineAt = over
 	b = moveTo(b, row-top, min(col-left, d.cols-1))
-	if shown && row-top != lineAt {
+	if shown && !over.has(row-top) {
 		b = append(b, "\x1b[?25h"...)
 	}
 	return b
+}
+
+// A span is rows of the terminal, the last one not included.
+type span struct{ from, to int }
+
+func (s span) has(row int) bool { return row >= s.from && row < s.to }
+
+// maxLineRows is how many rows a line of ours may take.
+const maxLineRows = 3
+
+// lineRows is the line over the screen as it fits.
+func (d *display) lineRows() []string {
+	if d.line == "" {
+		return nil
+	}
+	rows := strings.Split(ui.Wrap(" "+pasar.Clean(d.line)+" ", d.cols, 1), "\n")
+	rows = rows[:min(len(rows), maxLineRows, max(1, d.rows-1))]
+	for i, r := range rows {
+		rows[i] = ui.Cut(strings.TrimRight(r, " ")+" ", d.cols)
+	}
+	return rows
 }
 
 // paintRow paints one row of what is in view.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
-
-	"pasar/vt"
 )
 
 func TestKeysByNameAreWhatATerminalSends(t *testing.T) {
@@ -38,98 +35,6 @@ func TestKeysByNameAreWhatATerminalSends(t *testing.T) {
 	for _, bad := range []string{"", "a,", "Entr", "C-é", "C-1", "X-a", "S-a", "C-Enter", "\x03", "C-", "\xff", "a\x1b[31m"} {
 		if _, err := parseKeys(bad); err == nil || strings.ContainsAny(err.Error(), "\x1b\x03") {
 			t.Errorf("%q: %v", bad, err)
-		}
-	}
-}
-
-func TestATypistsModesAreSetOnTheScreenInUse(t *testing.T) {
-	d := newDisplay(newOutlet(discard()), 10, 3, 100)
-	d.begin(10, 3)
-	d.types, d.shown, d.passing = true, true, true
-	both := func(job string, alternate bool) string {
-		_, _ = d.job.Write([]byte(job))
-		d.alternate = alternate
-		return string(d.keys())
-	}
-	for _, tc := range []struct {
-		job       string
-		alternate bool
-		want      string
-	}{
-		{"\x1b[>1u", false, "\x1b[>1u"},
-		{"\x1b[?1049h\x1b[>3u", true, "\x1b[>3u"},
-		{"\x1b[?1049l", false, ""}, // the main screen's flags are as they were
-	} {
-		if got := both(tc.job, tc.alternate); got != tc.want {
-			t.Errorf("%q: %q, want %q", tc.job, got, tc.want)
-		}
-	}
-	if got := string(d.popKeyboard()); got != "\x1b[?1049h\x1b[<u\x1b[?1049l\x1b[<u" {
-		t.Errorf("left with %q", got)
-	}
-	d.set.pushed, d.alternate = [2]int{2, 4}, true
-	if got := string(d.popKeyboard()); got != "\x1b[<u\x1b[?1049l\x1b[<u" {
-		t.Errorf("left on the alternate screen with %q", got)
-	}
-	if got := string(d.popKeyboard()); got != "" {
-		t.Errorf("popped twice: %q", got)
-	}
-}
-
-func TestAPartInViewFollowsTheCursorAndIsMarked(t *testing.T) {
-	for _, tc := range []struct{ first, cursor, size, window, step, want int }{
-		{0, 5, 80, 100, 0, 0}, {0, 79, 80, 40, 13, 40}, {0, 39, 80, 40, 13, 0}, {0, 40, 80, 40, 13, 14}, {30, 10, 80, 40, 13, 0}, {30, 29, 80, 40, 13, 16},
-		{60, 70, 80, 40, 13, 40}, {0, 0, 1, 1, 0, 0}, {5, 0, 24, 10, 0, 0}, {5, 15, 24, 10, 0, 6},
-	} {
-		if got := inView(tc.first, tc.cursor, tc.size, tc.window, tc.step); got != tc.want {
-			t.Errorf("%+v: %d", tc, got)
-		}
-	}
-	const text = "0123456789\r\nab漢字漢字\r\n\r\nshort\r\nlast"
-	d := newDisplay(newOutlet(discard()), 6, 3, 0)
-	d.begin(12, 6)
-	_, _ = d.job.Write([]byte(text + "\x1b[1;1H"))
-	d.ready, d.marks, d.full = true, make([]byte, 3), true
-	seen := func() []string {
-		s := vt.NewScreen(d.cols, d.rows)
-		_, _ = s.Write(d.paintRows(nil))
-		return s.Rows()
-	}
-	if got := seen(); !slices.Equal(got, []string{"01234>", "ab漢 >", "     v"}) {
-		t.Errorf("at the top: %q", got)
-	}
-	_, _ = d.job.Write([]byte("\x1b[5;9H"))
-	d.full = true
-	if got := seen(); !slices.Equal(got, []string{"     ^", "     <", "     <"}) && got[0][len(got[0])-1] != '^' {
-		t.Errorf("further down: %q", got)
-	}
-	d.line, d.full = "a note \x1b[31m", true
-	if got := seen(); !strings.HasPrefix(got[0], " a no") && !strings.HasPrefix(got[2], " a no") {
-		t.Errorf("with a line over it: %q", got)
-	}
-}
-
-func TestPaintingAnyPartGivesThatPart(t *testing.T) {
-	d := newDisplay(newOutlet(discard()), 1, 1, 0)
-	d.begin(40, 10)
-	_, _ = d.job.Write([]byte("\x1b[32mgreen \x1b[4munder\x1b[m 漢字 wide\r\n" + strings.Repeat("long line ", 9) + "\r\n\x1b[44m blue \x1b[m"))
-	d.ready = true
-	for cols := 1; cols <= 50; cols++ {
-		for rows := 1; rows <= 12; rows++ {
-			d.window(cols, rows)
-			d.full = true
-			user := vt.NewScreen(cols, rows)
-			_, _ = user.Write(d.paintRows(nil))
-			if col, row, _ := user.Cursor(); col < 0 || row < 0 || col >= cols || row >= rows {
-				t.Fatalf("%dx%d: the cursor is at %d,%d", cols, rows, col, row)
-			}
-			if cols >= 40 && rows >= 10 {
-				for y, want := range d.job.Rows() {
-					if got := user.Row(y); got != want {
-						t.Fatalf("%dx%d, row %d: %q, want %q", cols, rows, y, got, want)
-					}
-				}
-			}
 		}
 	}
 }

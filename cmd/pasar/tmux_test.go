@@ -24,12 +24,7 @@ type tmux struct {
 
 func newTmux(h *home) *tmux {
 	h.t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		if os.Getenv("PASAR_CI") != "" {
-			h.t.Fatal("tmux is needed: ", err)
-		}
-		h.t.Skip("no tmux: ", err)
-	}
+	needs(h.t, "tmux")
 	m := &tmux{t: h.t, h: h, dir: filepath.Join(h.dir, "tmux")}
 	if err := os.Mkdir(m.dir, 0o700); err != nil {
 		h.t.Fatal(err)
@@ -55,6 +50,17 @@ func (m *tmux) do(args ...string) string {
 		m.t.Fatalf("tmux %v: %v: %s", args, err, out)
 	}
 	return string(out)
+}
+
+// needs skips a test without a tool, where it may be missing.
+func needs(t *testing.T, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		if os.Getenv("PASAR_CI") != "" && tool != "htop" {
+			t.Fatalf("%s is needed: %v", tool, err)
+		}
+		t.Skipf("no %s: %v", tool, err)
+	}
 }
 
 // A pane is one person's terminal.
@@ -115,14 +121,14 @@ const calm = "shown=1 alternate=0 mouse=0000 insert=0 keypad=00 origin=0 wrap=1"
 func (p *pane) until(what string, f func() string) {
 	p.t.Helper()
 	why := ""
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		if why = f(); why == "" {
 			return
 		}
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%s: %s\nthe screen of %s:\n%s", what, why, p.name, strings.Join(p.look(), "\n"))
 		}
-		<-time.After(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond) // tmux tells nobody that a screen has changed
 	}
 }
 
@@ -190,9 +196,11 @@ func (p *pane) windowed(job string, cols, rows int) {
 
 // python is the interpreter itself, not a wrapper that chooses one.
 func python(t *testing.T) string {
+	t.Helper()
+	needs(t, "python3")
 	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
-		t.Skip("no python3: ", err)
+		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -216,9 +224,7 @@ sys.stdin.readline()`
 		{"htop", "htop", []string{"-d", "600"}, [][]string{{"", "Load average"}}, "alternate=1 mouse=1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := exec.LookPath(tc.program); err != nil {
-				t.Skip(err)
-			}
+			needs(t, tc.program)
 			t.Parallel() // most of it is waiting for a line to go away
 			h := newHome(t)
 			h.env = append(h.env, "TERM=xterm-256color", "LC_ALL=C.UTF-8", "PYTHON_BASIC_REPL=1")
