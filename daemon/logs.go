@@ -216,3 +216,22 @@ func (d *Daemon) awaitEnd(ctx context.Context, id pasar.JobID, attempt int) erro
 		}
 	}
 }
+
+// troubleAgain is for how long trouble with one attempt's log isn't reported anew: on a disk that is nearly
+// full it may come and go each second.
+const troubleAgain = time.Minute
+
+// logTrouble reports that an attempt's output can't be kept, or is kept again.
+func (d *Daemon) logTrouble(ctx context.Context, t *tender, j *job, why string) {
+	now := d.Clock.Now()
+	if why == t.trouble || why != "" && !t.troubleSaid.IsZero() && now.Sub(t.troubleSaid) < troubleAgain {
+		return
+	}
+	t.trouble = why
+	detail := fmt.Sprintf("the output of job %d is kept again", t.job)
+	if why != "" {
+		t.troubleSaid = now
+		detail = fmt.Sprintf("the output of job %d can't be kept (%s); the job goes on without it", t.job, why)
+	}
+	d.report(ctx, pasar.Incident{Machine: j.current().Grant.Machine, What: "log", Detail: detail})
+}

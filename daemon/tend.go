@@ -22,6 +22,9 @@ type tender struct {
 	handle  target.Handle
 	seen    bool // that it runs; tendAttempt's own
 
+	trouble     string    // with its log; tendAttempt's own, as is the next
+	troubleSaid time.Time // when that was last reported
+
 	launched chan struct{} // closed once the target has accepted the attempt: before, a stop finds nothing to stop
 	done     chan struct{} // closed by settled: the end is journaled
 
@@ -239,6 +242,7 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 			d.event(ctx, t, *o.Event)
 			return false
 		}
+		d.logTrouble(ctx, t, j, o.LogTrouble)
 		if t.seen { // a watch begun again tells it again
 			return false
 		}

@@ -213,6 +213,7 @@ type Status struct {
 	Error     string
 	Socket    string
 	SupPid    int
+	Log       string // running: why its output can't be kept just now; empty: it is kept
 }
 
 // EventFrame is an event the job reported, as JSON of pasar.Event, with its number from 1.

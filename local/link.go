@@ -132,7 +132,7 @@ func (l *link) next(h target.Handle) (target.Observation, error) {
 // observationOf is a supervisor's status as an observation. Ended has a record only if it fitted
 // into the frame; the file has it then.
 func observationOf(h target.Handle, s *ipc.Status) target.Observation {
-	o := target.Observation{Handle: h, Pid: s.Pid, Exit: s.Exit}
+	o := target.Observation{Handle: h, Pid: s.Pid, Exit: s.Exit, LogTrouble: pasar.Clean(s.Log)}
 	if s.StartedAt > 0 {
 		o.StartedAt = time.Unix(0, s.StartedAt)
 	}

@@ -54,7 +54,7 @@ func newAttempt(log *slog.Logger, k *kit, dir, sock string, spec pasar.AttemptSp
 	}
 	a := &attempt{log: log, dir: dir, spec: spec, sock: sock,
 		kit: k, stops: make(chan pasar.Stop), over: make(chan struct{}), term: make(chan struct{}, 1)}
-	a.output = newOutput(log, disk, a.announce)
+	a.output = newOutput(log, disk, a.logState)
 	a.history.bell = &a.changed
 	a.keys = newKeyboard(a)
 	if !spec.NoPTY {

@@ -22,6 +22,21 @@ func (h *history) add(s ipc.Status) {
 	h.bell.ring()
 }
 
+// trouble adds the present state once more if the attempt runs and its log is better or worse than was said.
+func (h *history) trouble(why string) {
+	h.mu.Lock()
+	n := len(h.list)
+	if n == 0 || h.list[n-1].State != ipc.AttemptRunning || h.list[n-1].Log == why {
+		h.mu.Unlock()
+		return
+	}
+	s := h.list[n-1]
+	s.Log = why
+	h.list = append(h.list, s)
+	h.mu.Unlock()
+	h.bell.ring()
+}
+
 // since returns the states from number n on.
 func (h *history) since(n int) []ipc.Status {
 	h.mu.Lock()

@@ -258,6 +258,9 @@ func TestAFullDiskDuringRotationIsSaidAndLosesNothingThatWasThere(t *testing.T) 
 	next()
 	c.until("full\r\n") // much more than what fits was written: nothing waited for the disk
 	hear(1, "can't be kept")
+	if st := r.next(); st.State != ipc.AttemptRunning || !strings.Contains(st.Log, "no space left") {
+		t.Errorf("the daemon was told %+v", st)
+	}
 	if out, _, _ := r.readLog(); !bytes.HasPrefix(out, before) {
 		t.Error("what was there isn't any more")
 	}
@@ -267,6 +270,9 @@ func TestAFullDiskDuringRotationIsSaidAndLosesNothingThatWasThere(t *testing.T) 
 	next()
 	c.until("again\r\n")
 	hear(2, "kept again")
+	if st := r.next(); st.State != ipc.AttemptRunning || st.Log != "" {
+		t.Errorf("the daemon was told %+v", st)
+	}
 	next()
 	_ = c.conn.Close()
 	rec := r.end()

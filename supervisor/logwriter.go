@@ -81,10 +81,10 @@ func (o *output) writeBatch(buf []byte) ([]byte, error) {
 	switch {
 	case err != nil && !was:
 		o.log.Error("log degraded", "offset", at, "error", err)
-		o.say(fmt.Sprintf("this job's output can't be kept just now (%v): what isn't shown here may be lost", cause(err)))
+		o.say(cause(err).Error())
 	case err == nil && was:
 		o.log.Info("log written again", "offset", from)
-		o.say("this job's output is kept again")
+		o.say("")
 	}
 	return buf, err
 }

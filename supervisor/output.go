@@ -27,7 +27,7 @@ type output struct {
 	log     *slog.Logger
 	display *display // told of all output; nil: there is no terminal
 
-	tell func(note string) // told of trouble with the log, and of its end; nil: nobody
+	tell func(why string) // told of trouble with the log, and with "" of its end; nil: nobody
 
 	mu       sync.Mutex // guards what follows; never held over a read or write
 	ring     ring
@@ -131,7 +131,7 @@ func (o *output) waitForDisk() {
 			at := o.done
 			o.mu.Unlock()
 			o.log.Error("log degraded: a write hangs, and output goes on without it", "offset", at)
-			o.say("the disk doesn't take this job's output: what isn't shown here may be lost")
+			o.say("a write hangs")
 			return
 		}
 	}
@@ -169,9 +169,9 @@ func (o *output) came(off int64) (at time.Time, stream int) {
 }
 
 // say tells whom it may concern of the log's state.
-func (o *output) say(note string) {
+func (o *output) say(why string) {
 	if o.tell != nil {
-		o.tell(note)
+		o.tell(why)
 	}
 }
 

@@ -122,6 +122,8 @@ type Observation struct {
 	EventNum  int               // of Event, from 1 in the order of reports; a new watch may tell the latest ones again
 	Detail    string            // for people: why it is gone
 	Tail      []string          // Gone: last lines of output as rendered text
+
+	LogTrouble string // Running: why its output can't be kept just now; empty: it is kept
 }
 
 // A Cursor is a place in an attempt's output: a byte offset. To ask for output, a negative one is so many

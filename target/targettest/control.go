@@ -81,6 +81,14 @@ func (w *World) Report(k pasar.AttemptKey, e pasar.Event) {
 	})
 }
 
+// Trouble says why the attempt's output can't be kept just now; with no reason, that it is kept again.
+func (w *World) Trouble(k pasar.AttemptKey, why string) {
+	w.with(k, func(at *attempt) {
+		at.obs.LogTrouble = why
+		w.tell(at, at.obs)
+	})
+}
+
 // Exit ends the attempt's main process; its claim is free and its record still to come.
 func (w *World) Exit(k pasar.AttemptKey, e pasar.Exit) {
 	w.with(k, func(at *attempt) { w.exit(at, e) })
