@@ -66,7 +66,7 @@ func (d *display) lineRows() []string {
 	if d.line == "" {
 		return nil
 	}
-	rows := strings.Split(ui.Wrap(" "+pasar.Clean(d.line)+" ", d.cols, 1), "\n")
+	rows := strings.Split(ui.Wrap(" "+pasar.Clean(d.line), d.cols-1, 1), "\n")
 	rows = rows[:min(len(rows), maxLineRows, max(1, d.rows-1))]
 	for i, r := range rows {
 		rows[i] = ui.Cut(strings.TrimRight(r, " ")+" ", d.cols)
