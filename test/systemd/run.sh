@@ -45,6 +45,19 @@ verify() {
   fi
 }
 
+# script NAME: the checks of NAME.sh, which runs inside as the user and says ok or FAIL of each by itself.
+script() {
+  local line
+  [[ $1 == $pattern ]] || return 0
+  while read -r line; do
+    case $line in
+      ok\ *) passed=$((passed + 1)); echo "ok    $1: ${line#ok }" ;;
+      FAIL\ *) failed=$((failed + 1)); echo "FAIL  $1: ${line#FAIL }" ;;
+      *) echo "      | $line" ;;
+    esac
+  done < <("$host" run "exec timeout 400 bash ~/work/$1.sh 2>&1")
+}
+
 finish() {
   if [ $failed -gt 0 ]; then
     root 'journalctl --no-pager -n 2000' >"$logs/journal" 2>&1
@@ -179,7 +192,7 @@ for how in clean hard; do
   check "before a $how reboot" '
     pasar cancel --now @r >/dev/null 2>&1
     r=$(ticker --tag r); q=$(ticker --tag r --hold); b=$(submit --tag r --hold --bid 2000 -- true); begun $r
-    pasar ls --json --state queued | grep -o "\"id\":[0-9]*" >~/queue; echo "$r $q $b" >~/ids; sync'
+    pasar ls --json --state queued | grep -o "\"id\":[0-9]*" >~/queue; echo "$r $q $b" >~/ids; sync ~/ids ~/queue'
   verify "a $how reboot" "$host" reboot $([ $how = hard ] && echo --hard)
   check "after a $how reboot: pasard is there, the queue as answered, the running job lost" '
     [ -s ~/ids ] && [ -s ~/queue ]; read r q b <~/ids
@@ -205,6 +218,8 @@ check 'setup takes over from a daemon that a command started, with its jobs' '
   j=$(ticker); begun $j; was="$(daemon) $(value $j pid)"
   s=$(pasar setup) || die "$s"; says "$s" "has handed over"; is_service; prints $j
   same "${was#* }" "$(value $j pid)" pid; pasar setup --uninstall; pasar cancel --now @last 2>/dev/null; pasar cancel --now $j; pasar shutdown'
+script places
+
 # lingers on|off: with it off there is no systemd of the user's while nobody is logged in.
 lingers() {
   [[ $pattern == '*' || $pattern == *linger* ]] || return 0
@@ -242,6 +257,4 @@ check 'with linger, KillUserProcesses=yes harms neither service nor jobs' '
   pasar setup && j=$(ticker) && begun $j && echo "$j $(value $j pid) $(main)" >~/ids'
 check 'nor in the next login, with linger' 'read j p d <~/ids; prints $j; same $p "$(value $j pid)" pid; same $d "$(main)" "the service"; pasar cancel --now $j'
 
-# -------------------------------------------------------------------- what belongs to single parts of pasar
-for f in test/systemd/checks-*.sh; do [ -e "$f" ] && . "$f"; done
 finish
