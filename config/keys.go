@@ -49,7 +49,7 @@ var keys = []key{
 	{name: "data_dir", about: "where the journal, the jobs and their output are kept",
 		usual: "~/.local/share/pasar", path: true, set: absolute(func(c *Config) *string { return &c.dataDir }),
 		get: func(c *Config) any { return c.Paths.Data }},
-	{name: "log_max", about: "how much of one attempt's output is to be kept (nothing is cut yet); 0 is no bound",
+	{name: "log_max", about: "how much of one attempt's output is kept: its beginning and its end; 0 is no bound",
 		live: true, set: size(func(c *Config) *pasar.Bytes { return &c.LogMax }),
 		get: func(c *Config) any { return c.LogMax }},
 	{name: "log_retention_days", about: "days after which finished attempts' output goes; 0 keeps it",
