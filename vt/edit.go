@@ -106,14 +106,14 @@ func (s *Screen) clearScreen(blank slot) {
 	s.clearRows(0, s.rows, blank)
 }
 
-// keepRows adds rows [from, to) to the history: those that won't be dropped at once.
+// keepRows adds rows [from, to) of the main screen to the history: those that won't be dropped at once.
 func (s *Screen) keepRows(from, to int) {
 	first := to
 	for size := 0; first > from && size < s.hist.limit; first-- {
-		size += s.now.row(first-1).used() + historyFrame
+		size += s.main.row(first-1).used() + historyFrame
 	}
 	for y := first; y < to; y++ {
-		s.keep(s.now.row(y))
+		s.keep(s.main.row(y))
 	}
 }
 
@@ -122,7 +122,11 @@ func (s *Screen) keep(r *row) {
 	if s.hist.limit == 0 {
 		return
 	}
-	b := s.appendSlots(s.scratch[:0], r.slots[:r.used()])
+	n := r.used()
+	if r.wrapped {
+		n = len(r.slots) // blanks between words
+	}
+	b := s.appendSlots(s.scratch[:0], r.slots[:n])
 	s.hist.add(b, r.wrapped)
 	s.scratch = b[:0]
 }

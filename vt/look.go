@@ -11,7 +11,8 @@ type look struct {
 	numbers  map[string]uint32
 	most     int // as many clusters may be there until the next sweep
 
-	missed int // since the last sweep, how often a full table had no number
+	missed int  // since the last sweep, how often a full table had no number
+	held   bool // there are slots outside the planes: nothing may be swept
 }
 
 const (
@@ -96,6 +97,9 @@ func (s *Screen) penNumber(p pen) slot {
 // worthSweeping says whether a full table is to be swept: if it can grow, or once in so many times.
 func (s *Screen) worthSweeping(grows bool) bool {
 	s.look.missed++
+	if s.look.held {
+		return false
+	}
 	return grows || s.look.missed > s.few()
 }
 
@@ -148,6 +152,14 @@ func (s *Screen) sweep() {
 	l.before = min(kept+max(few, kept), maxPens)
 	l.most = min(int(n)+max(few, int(n)), maxClusters)
 	s.inked, s.blanked = false, false
+}
+
+// hold keeps numbers as they are until it is undone by release; the tables may grow meanwhile.
+func (l *look) hold() { l.held, l.before, l.most = true, maxPens, maxClusters }
+
+func (l *look) release() {
+	l.held = false
+	l.before, l.most = min(len(l.pens)+minLooks, maxPens), min(len(l.clusters)+minLooks, maxClusters)
 }
 
 func (s *Screen) eachSlot(f func(x *slot)) {
