@@ -61,6 +61,24 @@ func TestNoSequenceTakesLong(t *testing.T) {
 	checkSane(t, s, nil)
 }
 
+func TestAnotherSizeDoesNotTakeLong(t *testing.T) {
+	for name, s := range map[string]*Screen{
+		"text":     full(),
+		"one line": screenOf(MaxCols, MaxRows, strings.Repeat("0123456789", 300_000)),
+	} {
+		for _, size := range [][2]int{{1000, 1000}, {MaxCols, MaxRows}, {2, 1000}, {MaxCols, MaxRows}, {1, 1}, {120, 40}} {
+			began := time.Now()
+			s.Resize(size[0], size[1])
+			d := time.Since(began)
+			t.Logf("%s to %v: %s", name, size, d)
+			if d > 10*time.Second {
+				t.Errorf("%s: another size took %s", name, d)
+			}
+			checkSane(t, s, nil)
+		}
+	}
+}
+
 func TestRandomBytesLeaveASaneScreen(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
 	for _, size := range sizes {

@@ -4,28 +4,34 @@ package vt
 // a wrap is pending.
 type place struct{ row, col int }
 
+// A flow is the text of the main screen on its way to another width.
+type flow struct {
+	s            *Screen
+	cols, height int
+	rows         []row // done, for the new width
+	gone         int   // rows that came before these, and are history already
+	places       []*place
+	moved        []place // where they are now, from the first row that was done; -1: in the line under way, at a column of it
+}
+
 // reflow wraps the main screen's rows anew for another width, as a text that was written for it. Rows that don't
 // fit any more become history; where there are fewer, rows come back from there. Blank rows at the
 // end don't count. Places are where they were in the text; the first one stays on the screen.
 func (s *Screen) reflow(cols int, places ...*place) {
-	p, height := s.main, len(s.main.order)
+	f := &flow{s: s, cols: cols, height: s.rows, places: places, moved: make([]place, len(places))}
 	s.look.hold()
-	var rows []row
 	last := places[0].row // the last row that counts
-	for y := height - 1; y > last; y-- {
-		if p.row(y).used() > 0 {
+	for y := s.rows - 1; y > last; y-- {
+		if s.main.row(y).used() > 0 {
 			last = y
 		}
 	}
-	moved := make([]place, len(places))
-	// What row 0 goes on with is taken back from the history.
-	line := s.pullWrapped()
-	first := 0
+	line := s.pullWrapped() // what row 0 goes on with
 	for y := 0; y <= last; y++ {
-		r := p.row(y)
+		r := s.main.row(y)
 		for i, at := range places {
 			if at.row == y {
-				moved[i] = place{-1, len(line) + at.col}
+				f.moved[i] = place{-1, len(line) + at.col}
 			}
 		}
 		ends := !r.wrapped || y == last
@@ -33,39 +39,61 @@ func (s *Screen) reflow(cols int, places ...*place) {
 			line = append(line, r.slots[:r.used()]...)
 		} else {
 			line = append(line, r.slots...)
-			continue
 		}
-		split := splitLine(line, cols, r.wrapped)
-		for i := range moved {
-			if places[i].row >= first && places[i].row <= y {
-				moved[i] = placeIn(split, moved[i].col, cols)
-				moved[i].row += len(rows)
+		if ends || len(line) >= maxLineSlots {
+			f.add(line, r.wrapped)
+			line = line[:0]
+			if y < places[0].row {
+				f.keep(len(f.rows) - f.height)
 			}
 		}
-		rows = append(rows, split...)
-		line, first = line[:0:0], y+1
 	}
-	for i := range moved {
-		if places[i].row > last { // in the blank rows at the end
-			moved[i] = place{len(rows) + places[i].row - last - 1, places[i].col}
+	for i, at := range places {
+		if at.row > last { // in the blank rows at the end
+			f.moved[i] = place{f.gone + len(f.rows) + at.row - last - 1, at.col}
 		}
 	}
-	above := min(max(len(rows)-height, 0), moved[0].row)
-	s.cols = cols
-	for i := range above {
-		s.keep(&rows[i])
-	}
-	rows = rows[above:]
-	back := s.pullRows(height - len(rows))
-	rows = append(back, rows...)
+	f.keep(min(len(f.rows)-f.height, f.moved[0].row-f.gone))
+	f.show()
 	s.look.release()
-	fresh := newPlane(height)
-	for y := range min(height, len(rows)) {
-		*fresh.row(y) = rows[y]
+}
+
+// add splits a line.
+func (f *flow) add(line []slot, wrapped bool) {
+	split := splitLine(line, f.cols, wrapped)
+	for i, at := range f.moved {
+		if at.row < 0 {
+			f.moved[i] = placeIn(split, at.col, f.cols)
+			f.moved[i].row += f.gone + len(f.rows)
+		}
 	}
-	p.rows, p.order = fresh.rows, fresh.order
-	for i, at := range moved {
-		*places[i] = place{at.row - above + len(back), at.col}
+	f.rows = append(f.rows, split...)
+}
+
+// keep makes the first n rows history.
+func (f *flow) keep(n int) {
+	if n <= 0 {
+		return
+	}
+	for i := range n {
+		f.s.keep(&f.rows[i])
+	}
+	f.gone += n
+	f.rows = append(f.rows[:0], f.rows[n:]...)
+}
+
+// show puts the rows on the main screen, below what comes back from the history.
+func (f *flow) show() {
+	s := f.s
+	s.cols = f.cols
+	back := s.pullRows(f.height - len(f.rows))
+	fresh := newPlane(f.height)
+	for y, r := range append(back, f.rows...)[:min(f.height, len(back)+len(f.rows))] {
+		*fresh.row(y) = r
+	}
+	s.main.rows, s.main.order = fresh.rows, fresh.order
+	for i, at := range f.moved {
+		*f.places[i] = place{at.row - f.gone + len(back), at.col}
 	}
 }
 
@@ -102,8 +130,12 @@ func placeIn(rows []row, col, cols int) place {
 	return place{}
 }
 
-// maxLineRows bounds how many lines of history are put together again as one.
-const maxLineRows = MaxRows
+// Bounds of a line that is wrapped anew as one: slots, and rows that are taken back from the history. What
+// follows is wrapped as a line of its own.
+const (
+	maxLineSlots = 64 << 10
+	maxLineRows  = MaxRows
+)
 
 // pullWrapped takes lines off the history that go on in what follows them. The first part of a line of
 // more than maxLineRows stays.

@@ -65,8 +65,12 @@ func (r *row) erase(from, to int, blank slot, cols int) {
 }
 
 func fill(s []slot, x slot) {
-	for i := range s {
-		s[i] = x
+	if len(s) == 0 {
+		return
+	}
+	s[0] = x
+	for n := 1; n < len(s); n *= 2 { // copy is faster than a loop
+		copy(s[n:], s[:n])
 	}
 }
 
