@@ -80,6 +80,7 @@ func serve(ctx context.Context, o options) error {
 		return socketError(err, o)
 	}
 	defer l.release(cfg.Paths.Socket)
+	defer leadHere(cfg.Paths, log)()
 
 	self, err := os.Executable()
 	if err != nil {
@@ -180,6 +181,9 @@ func listen(p config.Paths) (*net.UnixListener, error) {
 	}
 	if err := os.MkdirAll(p.Run, 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", p.Run, err)
+	}
+	if to, err := os.Readlink(p.Socket); err == nil && filepath.Base(to) == filepath.Base(p.Socket) {
+		_ = os.Remove(p.Socket) // an earlier daemon's: see leadHere
 	}
 	return ipc.ListenUnix(p.Socket)
 }
