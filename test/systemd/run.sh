@@ -241,6 +241,7 @@ lingers on
 check 'a daemon from before linger was turned on is found, and hands over with its job' '
   read j p d <~/ids; same $d "$(daemon)" "who answers"; [ ! -e $XDG_RUNTIME_DIR/pasar ]
   s=$(pasar setup) || die "$s"; says "$s" "has handed over"; is_service; prints $j; same $p "$(value $j pid)" pid
+  same "$(main)" "$(PASAR_SOCKET=$HOME/.local/share/pasar/run/pasard.sock daemon)" "who answers the job"
   same session "$(claim $j place)" place; k=$(submit -- sleep 1000); within 10 is $k running; same systemd "$(claim $k place)" place
   pasar cancel --now $j $k; pasar wait $j $k; pasar setup --uninstall'
 lingers off
