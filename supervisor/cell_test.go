@@ -27,6 +27,15 @@ func cgroupToUse(t testing.TB) string {
 	if os.Getenv("PASAR_CI") != "" {
 		miss = t.Fatalf
 	}
+	dir := ownCgroup()
+	if dir == "" {
+		miss("no cgroup v2 is delegated to this process")
+	}
+	return dir
+}
+
+// ownCgroup is the cgroup of this process if it may make others below; empty if it may not.
+func ownCgroup() string {
 	at := ""
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(mounts)) {
@@ -40,7 +49,7 @@ func cgroupToUse(t testing.TB) string {
 	path, _, _ = strings.Cut(path, "\n")
 	dir := filepath.Join(at, path)
 	if at == "" || !ok || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil || unix.Access(dir, unix.W_OK) != nil {
-		miss("no cgroup v2 is delegated to this process")
+		return ""
 	}
 	return dir
 }
