@@ -28,9 +28,9 @@ unit() { basename "$(claim "$1" cgroup)"; }
 # ticker: a job that prints a line each 0.1 s; lines JOB: how many it has printed.
 ticker() { submit "$@" -- sh -c 'i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.1; done'; }
 lines() { grep -ac tick "$(attempt "$1")/output.log"; }
-prints() { local n; n=$(lines "$1"); within 10 more "$1" "$n"; }
+prints() { local n; n=$(lines "$1"); within 30 more "$1" "$n"; }
 more() { [ "$(lines "$1")" -gt "$2" ]; }
-begun() { within 10 is "$1" running; within 10 more "$1" 0; }
+begun() { within 30 is "$1" running; within 30 more "$1" 0; }
 main() { systemctl --user show -p MainPID --value pasard.service; }
 daemon() { pasar version --json | grep -o '"pid":[0-9]*' | cut -d: -f2; }
 is_service() { [ "$(main)" != 0 ] && [ "$(daemon)" = "$(main)" ]; }

@@ -96,7 +96,7 @@ check 'the doctor is content with it' '
 
 # -------------------------------------------------------------------------------------------------- jobs
 check 'a job has a unit, an attach socket, and nothing of the service in its environment' '
-  j=$(submit --name env -- sh -c "env; sleep 1000"); within 10 is $j running; held $j
+  j=$(submit --name env -- sh -c "env; sleep 1000"); within 30 is $j running; held $j
   says "$(unit $j)" .service
   systemctl --user is-active "$(unit $j)"
   [ -S "$(claim $j socket)" ]
@@ -112,15 +112,15 @@ check 'restarting the service harms no job' '
   pasar cancel --now $j'
 check 'kill -9 of pasard: systemd starts it again, jobs go on' '
   j=$(ticker); begun $j; was="$(supervisor $j) $(value $j pid)"; p=$(main)
-  kill -9 $p; within 10 replaced $p; within 10 is $j running; prints $j
+  kill -9 $p; within 30 replaced $p; within 30 is $j running; prints $j
   same "$was" "$(supervisor $j) $(value $j pid)" pids; pasar cancel --now $j'
 check 'a pasard that hangs is started again, jobs go on' '
   mkdir -p ~/.config/systemd/user/pasard.service.d
-  printf "[Service]\nWatchdogSec=2\nTimeoutAbortSec=5\n" >~/.config/systemd/user/pasard.service.d/w.conf
+  printf "[Service]\nWatchdogSec=5\nTimeoutAbortSec=5\n" >~/.config/systemd/user/pasard.service.d/w.conf
   systemctl --user daemon-reload; systemctl --user restart pasard.service
   j=$(ticker); begun $j; was="$(supervisor $j) $(value $j pid)"; p=$(main)
-  sleep 5; same $p "$(main)" "fed, it was killed"
-  kill -STOP $p; within 20 replaced $p; within 10 is $j running; prints $j
+  sleep 7; same $p "$(main)" "fed, it was killed"
+  kill -STOP $p; within 40 replaced $p; within 30 is $j running; prints $j
   same "$was" "$(supervisor $j) $(value $j pid)" pids
   journalctl --user -u pasard --no-pager | grep -q "Watchdog timeout"
   pasar cancel --now $j
@@ -131,7 +131,7 @@ check 'kill -9 of a supervisor: its job is dead within 2 s, and lost' '
   kill -9 $(supervisor $j); t0=$(date +%s%N)
   for p in $pids; do within 4 gone $p; done
   t=$((($(date +%s%N) - t0) / 1000000)); echo "dead after $t ms"; [ $t -le 2000 ]
-  within 10 is $j failed; says "$(pasar why $j)" lost'
+  within 30 is $j failed; says "$(pasar why $j)" lost'
 check 'systemctl stop of a job'"'"'s unit ends that job and no other' '
   a=$(ticker); b=$(ticker); begun $a; begun $b; held $a
   systemctl --user stop "$(unit $a)"; pasar wait $a; is $a failed || is $a cancelled; pasar why $a
@@ -196,7 +196,7 @@ for how in clean hard; do
   verify "a $how reboot" "$host" reboot $([ $how = hard ] && echo --hard)
   check "after a $how reboot: pasard is there, the queue as answered, the running job lost" '
     [ -s ~/ids ] && [ -s ~/queue ]; read r q b <~/ids
-    within 20 replaced none; p=$(main)
+    within 40 replaced none; p=$(main)
     same "$(cat ~/queue)" "$(pasar ls --json --state queued | grep -o "\"id\":[0-9]*")" queue
     same $p "$(daemon)" "who answers"
     is $r failed; s=$(pasar why $r); says "$s" lost; says "$(pasar logs $r)" "tick 1"
@@ -242,7 +242,7 @@ check 'a daemon from before linger was turned on is found, and hands over with i
   read j p d <~/ids; same $d "$(daemon)" "who answers"; [ ! -e $XDG_RUNTIME_DIR/pasar ]
   s=$(pasar setup) || die "$s"; says "$s" "has handed over"; is_service; prints $j; same $p "$(value $j pid)" pid
   same "$(main)" "$(PASAR_SOCKET=$HOME/.local/share/pasar/run/pasard.sock daemon)" "who answers the job"
-  same session "$(claim $j place)" place; k=$(submit -- sleep 1000); within 10 is $k running; same systemd "$(claim $k place)" place
+  same session "$(claim $j place)" place; k=$(submit -- sleep 1000); within 30 is $k running; same systemd "$(claim $k place)" place
   pasar cancel --now $j $k; pasar wait $j $k; pasar setup --uninstall'
 lingers off
 if [[ $pattern == '*' || $pattern == *linger* ]]; then
