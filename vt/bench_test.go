@@ -62,3 +62,18 @@ func BenchmarkSnapshot(b *testing.B) {
 		})
 	}
 }
+
+func TestSteadyOutputAllocatesNothing(t *testing.T) {
+	for name, raw := range streams() {
+		if name == "colour" {
+			continue // so many colours are swept now and then
+		}
+		s := NewScreen(120, 40)
+		for range 12 { // until the history is full
+			_, _ = s.Write(raw)
+		}
+		if n := testing.AllocsPerRun(5, func() { _, _ = s.Write(raw) }); n > 0 {
+			t.Errorf("%s: %v allocations for %d bytes", name, n, len(raw))
+		}
+	}
+}

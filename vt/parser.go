@@ -87,7 +87,11 @@ func (p *parser) write(b []byte) {
 		}
 		switch c := b[i]; {
 		case c >= 0x80:
-			r, n := utf8.DecodeRune(b[i:])
+			var r rune
+			n := 3
+			if r = three(b[i:]); r == 0 {
+				r, n = utf8.DecodeRune(b[i:])
+			}
 			if n == 1 { // broken, or cut
 				p.byte(c)
 			} else if r >= 0xa0 { // C1 controls are dropped
@@ -109,6 +113,19 @@ func (p *parser) write(b []byte) {
 			i++
 		}
 	}
+}
+
+// three is the character of three bytes that b starts with, as most are that aren't Latin: the quick part of
+// utf8.DecodeRune. 0: there is none, or it takes a closer look.
+func three(b []byte) rune {
+	if len(b) < 3 || b[0]&0xf0 != 0xe0 || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 {
+		return 0
+	}
+	r := rune(b[0]&0xf)<<12 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
+	if r < 0x800 || r >= 0xd800 && r < 0xe000 {
+		return 0
+	}
+	return r
 }
 
 // printable is how many bytes at the start are printable ASCII.

@@ -98,6 +98,16 @@ func (s *Screen) print(r rune) {
 		s.wrap()
 	}
 	at := s.cur.col
+	if w == 1 && !s.insertMode {
+		// The usual: a character in place of another.
+		if to := s.line().slots; at < len(to) && to[at]&(slotHead|slotTail) == 0 {
+			to[at] = s.ink() | slot(r)
+			s.touch(s.cur.row)
+			s.last = r
+			s.advance(at + 1)
+			return
+		}
+	}
 	if at > s.cols-w {
 		return // half of it would be beyond the edge
 	}

@@ -20,7 +20,7 @@ func joined(s *Screen) (lines []string) {
 	}
 	s.hist.each(1e6, func(text []byte, wrapped bool) { add(anySGR.ReplaceAllString(string(text), ""), wrapped) })
 	for y := range s.rows {
-		add(Row(s.main, s, y), s.main.row(y).wrapped)
+		add(rowText(s.main, s, y), s.main.row(y).wrapped)
 	}
 	return lines
 }

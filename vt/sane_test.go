@@ -57,7 +57,7 @@ func checkSane(t *testing.T, s *Screen, raw []byte) {
 					fail("text in a tail")
 				}
 			}
-			if !utf8.ValidString(Row(p, s, y)) {
+			if !utf8.ValidString(rowText(p, s, y)) {
 				fail("row %d is not UTF-8", y)
 			}
 		}
@@ -67,8 +67,8 @@ func checkSane(t *testing.T, s *Screen, raw []byte) {
 	}
 }
 
-// Row is the text of a row of a plane.
-func Row(p *plane, s *Screen, y int) string {
+// rowText is all the text of a row of a plane.
+func rowText(p *plane, s *Screen, y int) string {
 	var b []byte
 	for _, x := range p.row(y).slots {
 		b = s.appendText(b, x)

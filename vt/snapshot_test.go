@@ -51,7 +51,7 @@ func checkSnapshot(t *testing.T, s *Screen, raw, on []byte) {
 	if a, b := state(s), state(fresh); a != b {
 		t.Fatalf("%d×%d after %q:\n%s\nthe snapshot gives:\n%s", s.cols, s.rows, raw, a, b)
 	}
-	if fresh.synced || bytes.Contains(snap, []byte("?2026")) {
+	if fresh.synced || bytes.Contains(snap, []byte("\x1b[?2026")) {
 		t.Fatalf("synchronized output in %q", snap)
 	}
 	fresh.Answer(nil)
