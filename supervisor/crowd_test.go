@@ -49,7 +49,7 @@ func TestStoppedClientsOfAFloodHoldUpNobodyAndTakeLittle(t *testing.T) {
 	var end int64
 	eventually(t, patience, "a lot is written", func() bool {
 		end = r.shot().Offset
-		return end > int64(rounds(30<<20, 10<<30))
+		return end > int64(rounds(8<<20, 10<<30))
 	})
 	for range 3 {
 		within(t, "another client sees the screen", func() {

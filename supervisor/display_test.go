@@ -113,7 +113,7 @@ func (r *scribbler) lines(n int) {
 	end := []string{"\r\n", "\n", "\r\n", "\r\n"}[r.Intn(4)]
 	most := []int{3, 40, 200, 3000}[r.Intn(4)]
 	for range n {
-		if len(r.b) > 1<<20 {
+		if len(r.b) > 400_000 {
 			break
 		}
 		r.text(most)
@@ -140,7 +140,7 @@ func (r *scribbler) some() []byte {
 	case 7:
 		r.text(100)
 	case 8:
-		for range r.Intn(300_000) {
+		for range r.Intn(100_000) {
 			r.b = append(r.b, byte('a'+r.Intn(26)))
 		}
 	case 9:
@@ -174,7 +174,7 @@ func rounds(few, many int) int {
 // What is shown is what a screen that was written every byte shows, whatever was passed over.
 func TestAScreenThatIsBehindShowsWhatOneThatIsNeverBehindShows(t *testing.T) {
 	base := seed(t)
-	for round := range rounds(12, 2000) {
+	for round := range rounds(4, 2000) {
 		r := &scribbler{Rand: rand.New(rand.NewSource(base + int64(round)))}
 		cols, rows := 1+r.Intn(120), 1+r.Intn(50)
 		if r.Intn(3) == 0 {
@@ -186,7 +186,7 @@ func TestAScreenThatIsBehindShowsWhatOneThatIsNeverBehindShows(t *testing.T) {
 		eager.SetHistory(displayHistory)
 		eager.Answer(func(p []byte) { eagerAnswers = append(eagerAnswers, p...) })
 		quiet := r.Intn(2) == 0 // seldom looked at
-		for step := range 40 {
+		for step := range rounds(15, 40) {
 			p := r.some()
 			for len(p) > 0 { // in batches as they may come
 				n := min(len(p), 1+r.Intn(batchSize))
@@ -199,7 +199,7 @@ func TestAScreenThatIsBehindShowsWhatOneThatIsNeverBehindShows(t *testing.T) {
 				d.resize(cols, rows)
 				eager.Resize(cols, rows)
 			}
-			if quiet && r.Intn(10) > 0 && step < 39 {
+			if quiet && r.Intn(10) > 0 && step%15 < 14 {
 				continue
 			}
 			d.hold()
@@ -313,7 +313,7 @@ func TestWhatIsPassedOverEndsBetweenSequences(t *testing.T) {
 		o, d := newTestDisplay(80, 24, nil)
 		eager := vt.NewScreen(80, 24)
 		eager.SetHistory(displayHistory)
-		for range 400 {
+		for range 80 { // more than the pages that count
 			p := []byte(strings.Repeat(line, 3000/len(line)))
 			o.feed(p)
 			_, _ = eager.Write(p)

@@ -97,6 +97,40 @@ func TestAPeerThatTakesNothingLosesTheKeyboardAndMuchLaterItsConnection(t *testi
 	})
 }
 
+func TestAPeerThatWakesGetsTheKeyboardBackUnlessSomeoneHasIt(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			s := &server{log: quiet(), peers: make(map[*peer]struct{})}
+			a := &attempt{}
+			a.keys = newKeyboard(a)
+			s.hold(a)
+			p, next := newPeer(s, ours, nil), newPeer(s, nil, nil)
+			a.keys.join(p, false, ipc.Size{})
+			sent := make(chan error, 1)
+			go func() { sent <- p.send(ipc.AttachNote, &ipc.Note{Text: "hello"}) }()
+			time.Sleep(slowAfter + time.Second)
+			if h, _ := a.keys.state(); h != nil {
+				t.Error("who takes nothing holds the keyboard still")
+			}
+			if other {
+				a.keys.join(next, false, ipc.Size{})
+			}
+			if _, err := theirs.Read(make([]byte, 64)); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-sent; err != nil {
+				t.Fatal(err)
+			}
+			if h, _ := a.keys.state(); (h == next) != other || (h == p) == other {
+				t.Errorf("someone else is there: %v, and the keyboard is held by %p of %p, %p", other, h, p, next)
+			}
+			a.keys.close()
+		})
+	}
+}
+
 func TestASlowPeerGetsEveryByteOfAFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
