@@ -47,7 +47,7 @@ func TestStoppedClientsOfAFloodHoldUpNobodyAndTakeLittle(t *testing.T) {
 		stopped = append(stopped, r.attach(h)) // and never reads
 	}
 	var end int64
-	eventually(t, patience, "a lot is written", func() bool {
+	eventually(t, time.Duration(rounds(1, 40))*patience, "a lot is written", func() bool {
 		end = r.shot().Offset
 		return end > int64(rounds(8<<20, 10<<30))
 	})

@@ -46,11 +46,12 @@ type display struct {
 	painted    painting
 	viewers    int // who look for longer than once
 
-	sizes sizes
+	sizes   sizes
+	replays chan struct{} // holds one for each client for which history is made
 }
 
 func newDisplay(log *slog.Logger, out *output, cols, rows int, answer func([]byte)) *display {
-	return &display{log: log, out: out, cols: cols, rows: rows, answer: answer}
+	return &display{log: log, out: out, cols: cols, rows: rows, answer: answer, replays: make(chan struct{}, replaysMost)}
 }
 
 // pass is told of each batch of output, p, once it is in the ring, which then ends at end. What it costs

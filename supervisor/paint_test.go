@@ -95,6 +95,18 @@ func TestHistoryIsAboveTheScreen(t *testing.T) {
 	r.cancel()
 }
 
+func TestManyWhoAskForHistoryAndDoNotReadItTakeLittle(t *testing.T) {
+	r := sh(t, `seq -f 'line %.0f of output that is of a usual length, more or less' 1 60000; printf done; read x`)
+	eventually(t, patience, "all is written", func() bool { return strings.HasSuffix(r.output(), "done") })
+	for range 100 {
+		r.attach(ipc.Hello{Mode: ipc.ModeWatch, Paint: true, History: ipc.MaxHistory}) // and never reads
+	}
+	r.paint(ipc.Hello{Mode: ipc.ModeWatch, History: 100}).sees("done")
+	r.mustBeSmall()
+	r.stop(pasar.Stop{ID: "1", Now: true})
+	r.wait(ipc.AttemptEnded)
+}
+
 func TestAPaintingIsOfBoundedWeight(t *testing.T) {
 	r := sh(t, `for i in $(seq 1 40); do for j in $(seq 1 120); do printf '\e[38;2;%d;2;%d;48;2;9;%d;7mx' $((i*5)) $((j*2)) $((i+j)); done; done; printf '\e[H'; read x`)
 	eventually(t, patience, "all is drawn", func() bool { return strings.HasSuffix(r.output(), "\x1b[H") })

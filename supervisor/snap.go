@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"bytes"
+	"time"
 
 	"pasar/ipc"
 )
@@ -26,8 +27,10 @@ func (v *viewer) snap() error {
 	send := func(data []byte, more bool) error {
 		return v.p.send(ipc.AttachSnap, &ipc.Snap{Offset: screen.at, Cols: screen.cols, Rows: screen.rows, Data: data, More: more})
 	}
-	if n := v.lines; n > 0 {
-		v.lines = 0
+	n := v.lines
+	v.lines = 0
+	if n > 0 && v.turn() {
+		defer func() { <-v.a.display.replays }()
 		if err := v.a.scrollback(screen, n, func(p []byte) error { return send(p, true) }); err != nil {
 			return err
 		}
@@ -47,4 +50,25 @@ func (v *viewer) snap() error {
 	}
 	v.off = screen.at
 	return nil
+}
+
+// Making history takes memory until the client has taken it all: so many may at a time, and others wait for a
+// while and then do without.
+const (
+	replaysMost = 8
+	replayWait  = 2 * time.Second
+)
+
+// turn waits until history may be made for this client. False: it goes without.
+func (v *viewer) turn() bool {
+	t := time.NewTimer(replayWait)
+	defer t.Stop()
+	select {
+	case v.a.display.replays <- struct{}{}:
+		return true
+	case <-t.C:
+		v.p.note(v.a, "too many clients are being shown history just now; attach again for it")
+	case <-v.p.gone:
+	}
+	return false
 }
