@@ -38,3 +38,10 @@ gone() { not kill -0 "$1"; }
 replaced() { local p; p=$(main); [ "$p" != 0 ] && [ "$p" != "$1" ]; }
 same() { [ "$1" = "$2" ] || die "$3: $1, then $2"; }
 says() { case $1 in *"$2"*) ;; *) die "«$1» doesn't say «$2»" ;; esac; }
+# drop_in LINES: the service has them until the check ends.
+drop_in() {
+  mkdir -p ~/.config/systemd/user/pasard.service.d
+  printf '[Service]\n%b\n' "$1" >~/.config/systemd/user/pasard.service.d/check.conf
+  trap 'rm -r ~/.config/systemd/user/pasard.service.d; systemctl --user daemon-reload; systemctl --user try-restart pasard.service' EXIT
+  systemctl --user daemon-reload
+}

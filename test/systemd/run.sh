@@ -115,16 +115,13 @@ check 'kill -9 of pasard: systemd starts it again, jobs go on' '
   kill -9 $p; within 30 replaced $p; within 30 is $j running; prints $j
   same "$was" "$(supervisor $j) $(value $j pid)" pids; pasar cancel --now $j'
 check 'a pasard that hangs is started again, jobs go on' '
-  mkdir -p ~/.config/systemd/user/pasard.service.d
-  printf "[Service]\nWatchdogSec=5\nTimeoutAbortSec=5\n" >~/.config/systemd/user/pasard.service.d/w.conf
-  systemctl --user daemon-reload; systemctl --user restart pasard.service
+  drop_in "WatchdogSec=5\nTimeoutAbortSec=5"; systemctl --user restart pasard.service
   j=$(ticker); begun $j; was="$(supervisor $j) $(value $j pid)"; p=$(main)
   sleep 7; same $p "$(main)" "fed, it was killed"
   kill -STOP $p; within 40 replaced $p; within 30 is $j running; prints $j
   same "$was" "$(supervisor $j) $(value $j pid)" pids
   journalctl --user -u pasard --no-pager | grep -q "Watchdog timeout"
-  pasar cancel --now $j
-  rm -r ~/.config/systemd/user/pasard.service.d; systemctl --user daemon-reload; systemctl --user restart pasard.service'
+  pasar cancel --now $j'
 check 'kill -9 of a supervisor: its job is dead within 2 s, and lost' '
   j=$(submit -- sh -c "setsid sleep 1001 & trap \"\" TERM HUP; echo tick; while :; do sleep 1002; done"); begun $j; held $j
   pids=$(cat "$(claim $j cgroup)/job/cgroup.procs"); [ $(echo $pids | wc -w) -ge 3 ]
@@ -159,13 +156,10 @@ check 'without XDG_RUNTIME_DIR, as from cron, the same daemon is found' '
   env -i HOME=$HOME PATH=$PATH pasar version --json | grep -q "\"pid\":$(main)[,}]"'
 check 'a reload is told to systemd' 'systemctl --user reload pasard && is_service && systemctl --user is-active pasard'
 check 'a service that fails is worked around, and comes back' '
-  mkdir -p ~/.config/systemd/user/pasard.service.d
-  printf "[Service]\nExecStart=\nExecStart=/nowhere/pasard\n" >~/.config/systemd/user/pasard.service.d/w.conf
-  systemctl --user daemon-reload; systemctl --user stop pasard.socket pasard.service
+  drop_in "ExecStart=\nExecStart=/nowhere/pasard"; systemctl --user stop pasard.socket pasard.service
   s=$(pasar ls 2>&1) || die "$s"; says "$s" "so pasard is started without"; same 0 "$(main)" "its pid"
-  pasar doctor | grep -E "^(problem|warning)  *service" || die "the doctor sees nothing"
-  rm -r ~/.config/systemd/user/pasard.service.d; systemctl --user daemon-reload
-  pasar setup && is_service'
+  pasar doctor | grep -E "^(problem|warning)  *service" || die "the doctor sees nothing"'
+check 'and setup has it hand over to the mended one' 's=$(pasar setup) && says "$s" "has handed over" && is_service'
 
 # ---------------------------------------------------------------------------------------- leaving nothing
 LIMIT=$((60 + ${JOBS:-200} * 3)) check "${JOBS:-200} jobs leave no process, unit, cgroup, socket, descriptor, temporary file" '
