@@ -82,7 +82,7 @@ func TestNoDaemonIsStartedFromInsideItsOwnJob(t *testing.T) {
 	if r := runIn(t, t.Context(), inside, "ls"); r.code != exitNoDaemon || started() || !strings.Contains(r.stderr, "from inside a job") {
 		t.Errorf("inside: exit %d, started %v, %q", r.code, started(), r.stderr)
 	}
-	reconnectFor = 10 * time.Second // the program tells by its end
+	reconnectFor = 10 * time.Second                               // the program tells by its end
 	other := append(env, "PASAR_JOB_DIR=/elsewhere/pasar/jobs/4") // a throw-away daemon of a test, say
 	if r := runIn(t, t.Context(), other, "ls"); r.code != exitNoDaemon || !started() {
 		t.Errorf("inside another's: exit %d, started %v, %q", r.code, started(), r.stderr)
