@@ -63,16 +63,12 @@ func listenAttach(t *testing.T, serve func(c net.Conn)) string {
 }
 
 func TestASilentSupervisorIsGivenUpWithAReason(t *testing.T) {
-	var held []net.Conn
-	path := listenAttach(t, func(c net.Conn) { held = append(held, c) })
+	path := listenAttach(t, func(c net.Conn) { t.Cleanup(func() { _ = c.Close() }) })
 	began := time.Now()
 	_, _, err := DialAttach(path, Hello{Mode: ModeWatch})
 	var e *Error
 	if took := time.Since(began); took > 20*time.Second || !errors.As(err, &e) || e.Code != CodeVersion || !strings.Contains(e.Hint, "unharmed") {
 		t.Errorf("after %s: %v", took, err)
-	}
-	for _, c := range held {
-		_ = c.Close()
 	}
 }
 
