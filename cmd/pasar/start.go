@@ -86,10 +86,7 @@ func (a *app) startAsService(ctx context.Context, cfg *config.Config) (*ipc.Clie
 		return nil, context.Cause(ctx)
 	}
 	if err == nil {
-		var client *ipc.Client
-		if client, err = ipc.Dial(ctx, cfg.Paths.Socket); err == nil {
-			return client, nil
-		}
+		return ipc.Dial(ctx, cfg.Paths.Socket) // should it fail it is tried again: the service is there
 	}
 	a.note(fmt.Sprintf("the service pasard doesn't start (%v), so pasard is started without; `pasar doctor` says more", err))
 	return nil, nil
