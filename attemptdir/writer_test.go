@@ -175,7 +175,7 @@ func TestReadersGetExactlyTheBytesOrExactlyAGap(t *testing.T) {
 	r := seed(t)
 	runs, steps := 4, 160
 	if torture() {
-		runs, steps = 200, 2000
+		runs, steps = 60, 600
 	}
 	for range runs {
 		randomLog(t, r, steps)

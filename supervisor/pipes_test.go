@@ -73,7 +73,7 @@ func TestTheStreamsOfAJobWithoutATerminalAreInOneLogAndToldApart(t *testing.T) {
 }
 
 func TestPipesAreReadToTheLastByte(t *testing.T) {
-	for range rounds(10, 10_000) {
+	for range rounds(10, 1000) {
 		r := startWith(t, piped, "sh", "-c", "head -c 200000 /dev/zero | tr '\\0' x; echo END; head -c 70000 /dev/zero | tr '\\0' y >&2; exit 4")
 		rec := r.end()
 		out, gaps, l := r.readLog()
