@@ -27,7 +27,7 @@ func joined(s *Screen) (lines []string) {
 
 func TestLinesAreWrappedAnewAsInTmux(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
-	for range rounds(8) {
+	for range slowRounds(8) {
 		cols, rows := 24, 7
 		p := newTmuxPane(t, cols, rows)
 		s := NewScreen(cols, rows)

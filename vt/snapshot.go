@@ -86,18 +86,42 @@ func (s *Screen) appendPlaced(b []byte, slots []slot) []byte {
 		if x > 0 && s.wouldJoin(slots, x) {
 			b = appendCSI(b, "", 'G', x+1)
 		}
-		b = s.appendText(b, at)
-		if at.cluster() {
-			n := 1
-			if at&slotHead != 0 {
-				n = 2
-			}
-			if x+n < len(slots) {
-				b = appendCSI(b, "", 'G', x+n+1)
-			}
+		if !at.cluster() {
+			b = s.appendText(b, at)
+			continue
+		}
+		n := 1
+		if at&slotHead != 0 {
+			n = 2
+		}
+		switch {
+		case x+n < len(slots):
+			b = appendCSI(s.appendText(b, at), "", 'G', x+n+1)
+		case x+n == s.cols && s.plainBase(at):
+			// Terminals of tmux's kind join marks to what is before the cursor, which doesn't leave the last
+			// column without autowrap.
+			b = append(s.appendText(append(b, "\x1b[?7h"...), at), "\x1b[?7l"...)
+		default:
+			b = s.appendText(b, at)
 		}
 	}
 	return pen{}.appendFrom(b, p)
+}
+
+// plainBase says whether a cluster is a letter with marks, of which no terminal thinks that it is wider.
+func (s *Screen) plainBase(x slot) bool {
+	var text [maxCluster]byte
+	b := s.appendText(text[:0], x)
+	r, n := utf8.DecodeRune(b)
+	if r >= firstClassed && classOf(r)&classEmoji != 0 {
+		return false
+	}
+	for b = b[n:]; len(b) > 0; b = b[n:] {
+		if r, n = utf8.DecodeRune(b); r >= 0xfe00 && r <= 0xfe0f || r == 0x20e3 { // "1" and others may become emoji
+			return false
+		}
+	}
+	return true
 }
 
 // wouldJoin says whether the character at x would become part of the one before it if it were printed right

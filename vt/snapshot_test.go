@@ -19,6 +19,9 @@ func rounds(usual int) int {
 	return usual
 }
 
+// slowRounds is rounds for tests that wait for another program.
+func slowRounds(usual int) int { return rounds(usual) / max(1, rounds(1)/5) }
+
 // seed is where a random test begins: elsewhere in each torture run, which prints it.
 func seed(t testing.TB) int64 {
 	t.Helper()

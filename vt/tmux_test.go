@@ -231,7 +231,7 @@ func TestScreenIsAsTmuxHasItAtRandom(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
 	const cols, rows = 24, 7
 	p := newTmuxPane(t, cols, rows)
-	for i := range rounds(60) {
+	for i := range slowRounds(60) {
 		p.reset()
 		s := NewScreen(cols, rows)
 		var pieces []string
@@ -244,6 +244,25 @@ func TestScreenIsAsTmuxHasItAtRandom(t *testing.T) {
 		p.write([]byte(raw))
 		if d := p.difference(s); d != "" {
 			t.Fatalf("%q:\n%s", raw, d)
+		}
+	}
+}
+
+func TestASnapshotLooksTheSameInTmux(t *testing.T) {
+	r := rand.New(rand.NewSource(seed(t)))
+	const cols, rows = 24, 7
+	p := newTmuxPane(t, cols, rows)
+	for i := range slowRounds(60) {
+		p.reset()
+		s := NewScreen(cols, rows)
+		for range 80 {
+			_, _ = s.Write([]byte(tamePiece(r, s, i%3 == 0, i%2 == 0)))
+		}
+		snap := s.AppendSnapshot(nil)
+		p.write(snap)
+		s.SetHistory(DefaultHistory) // which isn't in the snapshot
+		if d := p.difference(s); d != "" {
+			t.Fatalf("%q:\n%s", snap, d)
 		}
 	}
 }
