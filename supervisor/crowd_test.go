@@ -322,16 +322,17 @@ func TestClientsOfAnIdleJobDoNotWakeItsSupervisor(t *testing.T) {
 	all[0].sees("upx")
 	// A periodic timer would show in every window; settling down needs some.
 	window := time.Duration(rounds(1, 60)) * time.Second
+	most := rounds(0, 4) // the runtime itself looks once a minute, and waits twice for that
 	woken := 0
 	for range 10 {
 		before := r.switches()
 		<-time.After(window)
-		if woken = r.switches() - before; woken == 0 {
+		if woken = r.switches() - before; woken <= most {
 			break
 		}
 	}
 	t.Logf("%d wake-ups in %s", woken, window)
-	if woken > rounds(0, 2) { // the runtime itself looks once a minute or two
+	if woken > most {
 		t.Errorf("it wakes up though nothing happens")
 	}
 	for _, w := range all {
