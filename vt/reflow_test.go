@@ -77,7 +77,7 @@ func TestLinesAreWrappedAnewAsInTmux(t *testing.T) {
 
 func TestNothingIsLostByAnotherWidth(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
-	for range rounds(200) {
+	for range rounds(40) {
 		s := NewScreen(30, 8)
 		for i := range 30 {
 			fmt.Fprintf(s, "\x1b[%dm%d %s\x1b[m\r\n", 31+i%7, i, strings.Repeat("0123456789世", r.Intn(9)))

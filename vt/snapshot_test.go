@@ -69,7 +69,7 @@ var sizes = [][2]int{{120, 40}, {20, 6}, {10, 5}, {7, 3}, {80, 24}, {1, 1}, {1, 
 
 func TestTheProgramGoesOnAfterASnapshot(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
-	for i := range rounds(3000) {
+	for i := range rounds(1000) {
 		size := sizes[i%len(sizes)]
 		b := &babble{r, size[0], size[1]}
 		s := NewScreen(size[0], size[1])
@@ -82,7 +82,7 @@ func TestTheProgramGoesOnAfterASnapshot(t *testing.T) {
 
 func TestHowOutputIsCutMakesNoDifference(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
-	for i := range rounds(1000) {
+	for i := range rounds(400) {
 		size := sizes[i%len(sizes)]
 		b := &babble{r, size[0], size[1]}
 		checkCut(t, size[0], size[1], b.output(80))
@@ -114,7 +114,7 @@ func checkCut(t *testing.T, cols, rows int, raw []byte) {
 
 func TestChangedRowsAreAllThatChanged(t *testing.T) {
 	r := rand.New(rand.NewSource(seed(t)))
-	for i := range rounds(300) {
+	for i := range rounds(100) {
 		size := sizes[i%len(sizes)]
 		b := &babble{r, size[0], size[1]}
 		s := NewScreen(size[0], size[1])
