@@ -63,7 +63,7 @@ bench: ## measure pasar beside its floors and peers: a report, not a test (BENCH
 
 torture: ## random faults at full size from a printed seed (PASAR_SEED=N repeats one; FOR=600 goes on for 600 s)
 	@set -e; end=$$(($$(date +%s) + $(FOR))); while :; do \
-		PASAR_TORTURE=1 $(GO) test -count 1 -timeout 0 -v ./cmd/... ./attemptdir/... ./supervisor/... ./store/... ./daemon/... ./local/...; \
+		PASAR_TORTURE=1 $(GO) test -count 1 -timeout 0 -v ./cmd/... ./attemptdir/... ./supervisor/... ./store/... ./daemon/... ./local/... ./vt/...; \
 		[ $$(date +%s) -lt $$end ] || break; \
 	done
 
