@@ -36,6 +36,7 @@ type attempt struct {
 
 	kit   *kit
 	stops chan pasar.Stop
+	early []pasar.Stop  // asked for while the main process was being started
 	over  chan struct{} // closed when no stop will be taken any more
 	term  chan struct{} // closed when the supervisor itself is asked to end
 
@@ -106,6 +107,7 @@ func (a *attempt) run() {
 		a.wire.pump(a.output)
 	}()
 	end := newEnding(a, reap, pumped)
+	end.takeUp(a.early)
 	end.run() // until nothing that descends from us is left
 	a.record.ExitedAt = time.Now()
 	a.record.RunTime = pasar.Duration(bootTime() - a.startUp)
@@ -137,7 +139,7 @@ func (a *attempt) launch() error {
 	if c := a.kit.cell; c != nil {
 		c.hold(a.spec.RAM)
 	}
-	pid, err := a.kit.forker.fork(a.log, &a.spec, t)
+	pid, err := a.fork(t)
 	if err != nil {
 		t.close()
 		a.output.close()

@@ -80,9 +80,18 @@ pasar shutdown >/dev/null; none() { [ -z "$(units)" ] && [ -z "$(cgroups)" ]; }
 until_ok 10 none && ok nothing-at-all-left || bad nothing-at-all-left "$(units) $(cgroups)"
 
 # 10 a daemon that a job started outlives the job and its cgroup
-id=$(submit -- sh -c 'pasar shutdown; sleep 1; pasar submit --gpus 0 true; sleep 1; exit 0')
-sleep 4; until_ok 10 over $id; d=$(pasar status --json | tr ',{}' '\n\n\n' | sed -n 's/^"pid"://p' | head -1)
+rm -f /tmp/escaped
+id=$(submit -- sh -c 'pasar shutdown; sleep 2; setsid pasard >/dev/null 2>&1 </dev/null & sleep 4; touch /tmp/escaped; exit 0')
+until_ok 60 test -e /tmp/escaped; sleep 3; until_ok 10 over $id; d=$(pasar status --json | tr ',{}' '\n\n\n' | sed -n 's/^"pid"://p' | head -1)
 case "$(cgroup_of $d)" in */pasard-*.scope) ok daemon-escapes;; *) bad daemon-escapes "$(cgroup_of $d)";; esac
 pasar shutdown >/dev/null
+
+# 11 the cgroup of the daemon's own unit is killed: jobs live
+systemd-run --user -q --unit=daemon-to-kill -p KillMode=process "$(command -v pasard)"; sleep 1
+id=$(submit -- sleep 1000); until_ok 10 running $id; pid=$(pid_of $id)
+cg=$(systemctl --user show daemon-to-kill -p ControlGroup --value)
+echo 1 > /sys/fs/cgroup$cg/cgroup.kill; sleep 1
+[ -e /proc/$pid ] && running $id && [ "$(pid_of $id)" = "$pid" ] && ok kill-daemons-cgroup || bad kill-daemons-cgroup "$(field $id state)"
+pasar cancel --now $id >/dev/null; until_ok 10 over $id; pasar shutdown >/dev/null
 [ $fails = 0 ] && echo "all good" || echo "$fails failed"
 exit $fails
