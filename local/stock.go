@@ -13,6 +13,7 @@ const (
 // A stock is the supervisors kept warm, the oldest first.
 type stock struct {
 	warm    []*warm
+	coming  int       // being started
 	last    time.Time // when one was taken
 	quick   bool      // launches come quickly
 	resting bool      // the next isn't started yet
@@ -24,7 +25,7 @@ func (s *stock) short(trouble bool) bool {
 	if s.quick && !trouble {
 		want = most
 	}
-	return len(s.warm) < want && !s.resting
+	return len(s.warm)+s.coming < want && !s.resting
 }
 
 // took notes that the oldest was taken. The next rests, unless it will be wanted before long.

@@ -96,10 +96,9 @@ func (p *pool) keep() {
 	var idle stock
 	ctx, cancel := context.WithCancel(context.Background())
 	started := make(chan start)
-	starting := false
 	defer func() {
 		cancel()
-		if starting {
+		for ; idle.coming > 0; idle.coming-- {
 			if s := <-started; s.err == nil {
 				idle.warm = append(idle.warm, s.warm)
 			}
@@ -110,11 +109,11 @@ func (p *pool) keep() {
 	}()
 	for {
 		n, why := p.troubled()
-		if n > 0 && len(idle.warm) == 0 && !starting && !p.pause(n, why) {
+		if n > 0 && len(idle.warm)+idle.coming == 0 && !p.pause(n, why) {
 			return
 		}
-		if !starting && idle.short(n > 0) {
-			starting = true
+		for idle.short(n > 0) {
+			idle.coming++
 			go func() {
 				w, err := p.start(ctx)
 				started <- start{w, err}
@@ -134,7 +133,7 @@ func (p *pool) keep() {
 		}
 		select {
 		case s := <-started:
-			starting = false
+			idle.coming--
 			if s.err != nil {
 				p.spoilt(s.err)
 			} else {
