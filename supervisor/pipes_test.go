@@ -3,7 +3,9 @@ package supervisor_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,21 +50,37 @@ test -p /dev/stdout && test -p /dev/stderr && echo pipes; printf 'bare\n'; exit 
 }
 
 func TestTheStreamsOfAJobWithoutATerminalAreInOneLogAndToldApart(t *testing.T) {
-	r := startWith(t, piped, "sh", "-c", `for i in 1 2 3 4 5; do echo out $i; sleep 0.05; echo err $i >&2; sleep 0.05; done`)
+	r := warm(t)
+	gate := func(word string, i int) string { return filepath.Join(string(r.spec.Cwd), fmt.Sprint(word, i)) }
+	for i := 1; i <= 5; i++ { // one for each line: a second reader could slip in before the first writer has closed
+		for _, word := range []string{"out", "err"} {
+			if err := syscall.Mkfifo(gate(word, i), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.spec.NoPTY = true
+	r.spec.Argv = pasar.Args([]string{"sh", "-c", `for i in 1 2 3 4 5; do echo out $i; read x < out$i; echo err $i >&2; read x < err$i; done`})
+	r.launch()
+	r.wait(ipc.AttemptRunning)
 	c := r.attach(ipc.Hello{Mode: ipc.ModeWatch})
-	var buf bytes.Buffer
-	c.readAll(&buf)
+	want, order := map[int]string{}, ""
+	for i := 1; i <= 5; i++ {
+		for stream, word := range []string{"out", "err"} {
+			line := fmt.Sprintf("%s %d\n", word, i)
+			order += line
+			want[attemptdir.Stdout+stream] += line
+			c.until(line)
+			if err := os.WriteFile(gate(word, i), []byte("\n"), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.readAll(io.Discard)
 	r.end()
 	out, _, l := r.readLog()
-	want := map[int]string{}
-	order := ""
-	for i := 1; i <= 5; i++ {
-		want[1] += fmt.Sprintf("out %d\n", i)
-		want[2] += fmt.Sprintf("err %d\n", i)
-		order += fmt.Sprintf("out %d\nerr %d\n", i, i)
-	}
-	if string(out) != order || buf.String() != order {
-		t.Errorf("not in order of arrival: %q, %q", out, buf.String())
+	if string(out) != order {
+		t.Errorf("not in order of arrival: %q", out)
 	}
 	if got := byStream(out, l.Index); got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("%v", got)
@@ -85,7 +103,7 @@ func TestPipesAreReadToTheLastByte(t *testing.T) {
 }
 
 func TestAJobWithoutATerminalIsStoppedWithAllThatItStarted(t *testing.T) {
-	r := startWith(t, piped, "sh", "-c", "trap 'echo got TERM; exit 9' TERM; sleep 1000 & echo up; wait")
+	r := startWith(t, piped, "sh", "-c", "trap 'echo got TERM; exit 9' TERM; sh -c 'echo up; exec sleep 1000' & wait")
 	c := r.attach(ipc.Hello{Mode: ipc.ModeWatch})
 	c.until("up\n")
 	r.stop(pasar.Stop{ID: "1", Why: pasar.StopCancel, Grace: pasar.Duration(time.Minute)})
