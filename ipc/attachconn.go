@@ -90,10 +90,7 @@ func DecodeBody(body []byte, v any) error {
 	if len(body) == 0 {
 		return fmt.Errorf("%w: no body", ErrMalformed)
 	}
-	if err := msgpack.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("%w: %v", ErrMalformed, err)
-	}
-	return nil
+	return unmarshal(body, v)
 }
 
 // SetReadDeadline bounds the next Recv.

@@ -82,7 +82,8 @@ func AppendFrame(dst []byte, limit int, parts ...any) ([]byte, error) {
 
 // Unpack decodes a frame's body, one msgpack array, into parts. An array longer than parts is
 // fine (a newer peer); a shorter one leaves the rest as it was.
-func Unpack(body []byte, parts ...any) error {
+func Unpack(body []byte, parts ...any) (err error) {
+	defer malformed(&err)
 	dec := msgpack.GetDecoder()
 	defer msgpack.PutDecoder(dec)
 	dec.Reset(bytes.NewReader(body))
@@ -119,8 +120,22 @@ func Decode(b []byte, v any) error {
 	if err := Scan(b); err != nil {
 		return err
 	}
+	return unmarshal(b, v)
+}
+
+// unmarshal decodes one value that was scanned.
+func unmarshal(b []byte, v any) (err error) {
+	defer malformed(&err)
 	if err := msgpack.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("%w: %v", ErrMalformed, err)
 	}
 	return nil
+}
+
+// malformed, deferred, makes a panic of the decoder's an error: it has them for values of the wrong kind in
+// some places, such as nil for a time.
+func malformed(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: %v", ErrMalformed, r)
+	}
 }

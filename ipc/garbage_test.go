@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
 )
 
 func TestABadBodyIsAnErrorThatNamesTheRequest(t *testing.T) {
@@ -181,6 +185,46 @@ func TestANumberUnderWayCantBeUsedTwice(t *testing.T) {
 		}
 		if typ, err = FrameType(f); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestAValueOfTheWrongKindIsMalformedAndNoPanic(t *testing.T) {
+	kinds := []any{nil, true, 7, -1.5, "text", []byte("bytes"), []any{1, nil}, map[string]any{"a": nil}, map[string]any{}, time.Unix(1, 2)}
+	bodies := map[string]func() any{
+		"submit": func() any { return &SubmitRequest{} }, "list": func() any { return &ListRequest{} }, "restart": func() any { return &RestartRequest{} },
+		"outcome": func() any { return &JobsAnswer{} }, "hello": func() any { return &Hello{} }, "status": func() any { return &Status{} },
+		"stop": func() any { return &StopFrame{} }, "exit": func() any { return &ExitFrame{} }, "screen": func() any { return &ScreenFrame{} },
+	}
+	for name, body := range bodies {
+		typ := reflect.TypeOf(body()).Elem()
+		for _, kind := range kinds {
+			whole, err := msgpack.Marshal(kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = Decode(whole, body()) // a panic fails the test
+			for i := range typ.NumField() {
+				field, _, _ := strings.Cut(typ.Field(i).Tag.Get("msgpack"), ",")
+				if field == "" {
+					field = typ.Field(i).Name
+				}
+				b, err := msgpack.Marshal(map[string]any{field: kind})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := Decode(b, body()); err != nil && !errors.Is(err, ErrMalformed) {
+					t.Errorf("%s with %v for %s: %v", name, kind, field, err)
+				}
+				list := make([]any, i+1)
+				list[i] = kind
+				if b, err = msgpack.Marshal(list); err != nil {
+					t.Fatal(err)
+				}
+				if err := DecodeBody(b, body()); err != nil && !errors.Is(err, ErrMalformed) {
+					t.Errorf("%s with %v as number %d: %v", name, kind, i, err)
+				}
+			}
 		}
 	}
 }
