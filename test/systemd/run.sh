@@ -163,7 +163,7 @@ check 'a service that fails is worked around, and comes back' '
 check 'and setup has it hand over to the mended one' 's=$(pasar setup) && says "$s" "has handed over" && is_service'
 
 # ---------------------------------------------------------------------------------------- leaving nothing
-LIMIT=$((60 + ${JOBS:-200} * 3)) check "${JOBS:-200} jobs leave no process, unit, cgroup, socket, descriptor, temporary file" '
+LIMIT=$((120 + ${JOBS:-200} * 10)) check "${JOBS:-200} jobs leave no process, unit, cgroup, socket, descriptor, temporary file" '
   count() {
     echo "supervisors $(pgrep -cx pasar-superviso)" # a name has 15 bytes
     echo "units $(systemctl --user list-units --all --no-legend "pasar-*" | wc -l)"
@@ -189,12 +189,14 @@ for how in clean hard; do
     r=$(ticker --tag r); q=$(ticker --tag r --hold); b=$(submit --tag r --hold --bid 2000 -- true); begun $r
     pasar ls --json --state queued | grep -o "\"id\":[0-9]*" >~/queue; echo "$r $q $b" >~/ids; sync ~/ids ~/queue'
   verify "a $how reboot" "$host" reboot $([ $how = hard ] && echo --hard)
-  check "after a $how reboot: pasard is there, the queue as answered, the running job lost" '
+  # A clean one may leave the supervisor time to see its job end by the machine's SIGTERM.
+  check "after a $how reboot: pasard is there, the queue as answered, the running job over" 'how='$how'
     [ -s ~/ids ] && [ -s ~/queue ]; read r q b <~/ids
     within 40 replaced none; p=$(main)
     same "$(cat ~/queue)" "$(pasar ls --json --state queued | grep -o "\"id\":[0-9]*")" queue
     same $p "$(daemon)" "who answers"
-    is $r failed; s=$(pasar why $r); says "$s" lost; says "$(pasar logs $r)" "tick 1"
+    is $r failed; s=$(pasar why $r); case $how,$s in *lost:*|clean,*"SIGTERM from outside"*) ;; *) die "$s" ;; esac
+    says "$(pasar logs $r)" "tick 1"
     pasar release $b; pasar wait $b || die "it does not run"; pasar cancel --now $q'
 done
 
