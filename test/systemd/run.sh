@@ -47,15 +47,17 @@ verify() {
 
 # script NAME: the checks of NAME.sh, which runs inside as the user and says ok or FAIL of each by itself.
 script() {
-  local line
+  local line over=
   [[ $1 == $pattern ]] || return 0
   while read -r line; do
     case $line in
       ok\ *) passed=$((passed + 1)); echo "ok    $1: ${line#ok }" ;;
       FAIL\ *) failed=$((failed + 1)); echo "FAIL  $1: ${line#FAIL }" ;;
+      'all good' | *' failed') over=1 ;;
       *) echo "      | $line" ;;
     esac
-  done < <("$host" run "exec timeout 400 bash ~/work/$1.sh 2>&1")
+  done < <("$host" run "exec timeout 900 bash ~/work/$1.sh 2>&1")
+  [ -n "$over" ] || { failed=$((failed + 1)); echo "FAIL  $1: it did not come to its end"; }
 }
 
 finish() {
