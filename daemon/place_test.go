@@ -32,7 +32,7 @@ func TestWhereJobsWouldBeKilledNoneIsTaken(t *testing.T) {
 			t.Errorf("%+v", no)
 		}
 		v := d.status()
-		if *v.Place != pasar.PlaceSession || *v.PlaceNote != "linger is off" || *v.PlaceFix != "do this" || *v.Warning != `logging out kills\nall` {
+		if *v.Place != pasar.PlaceSession || *v.PlaceNote != "linger is off; none is delegated" || *v.PlaceFix != "do this" || *v.Warning != `logging out kills\nall` {
 			t.Errorf("%+v", v)
 		}
 		s.Refusal, s.Warning, s.Lacks = nil, &target.Lack{Why: "careful"}, nil

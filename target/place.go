@@ -1,6 +1,10 @@
 package target
 
-import "pasar"
+import (
+	"strings"
+
+	"pasar"
+)
 
 // Placed is a target that can say where its supervisors live.
 type Placed interface {
@@ -27,10 +31,11 @@ type Lack struct {
 
 // Note is in one sentence why the place isn't the best one; empty if it is.
 func (s *Standing) Note() string {
-	if len(s.Lacks) == 0 {
-		return ""
+	why := make([]string, len(s.Lacks))
+	for i, l := range s.Lacks {
+		why[i] = l.Why
 	}
-	return s.Lacks[0].Why
+	return strings.Join(why, "; ")
 }
 
 // Fix is what a person can do to have a better place; empty if it is the best or nothing can be done.
