@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"pasar"
 )
@@ -381,4 +385,40 @@ func FuzzOpen(f *testing.F) {
 		s.Surroundings(1)
 		s.Close()
 	})
+}
+
+func TestALockThatAKilledDaemonLeftToItsChildIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	dead := exec.Command("/bin/sh", "-c", "exit 0")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(strconv.Itoa(dead.Process.Pid) + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		s, err := Open(dir)
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("the lock isn't free, and it is done: %v", err)
+	case <-time.After(10 * lockAgain):
+	}
+	_ = f.Close() // as the child does when it executes
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
 }

@@ -7,8 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
+)
+
+// A process that was killed while it started another leaves its lock to that one until it executes: so
+// long a lock whose holder is dead is waited for.
+const (
+	deadHolder = 5 * time.Second
+	lockAgain  = 5 * time.Millisecond
 )
 
 // takeLock takes the exclusive lock on a data directory for as long as the file stays open, and
@@ -19,17 +27,22 @@ func takeLock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", known(err))
 	}
-	for {
+	for until := time.Now().Add(deadHolder); ; {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) {
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
 			break
 		}
-	}
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		defer f.Close()
 		buf := make([]byte, 32)
 		n, _ := f.ReadAt(buf, 0)
-		return nil, &LockedError{Path: path, Pid: decodePid(buf[:n])}
+		pid := decodePid(buf[:n])
+		if pid == 0 || unix.Kill(pid, 0) != unix.ESRCH || time.Now().After(until) {
+			f.Close()
+			return nil, &LockedError{Path: path, Pid: pid}
+		}
+		time.Sleep(lockAgain)
 	}
 	if err != nil {
 		f.Close()
