@@ -86,7 +86,7 @@ func (w *Writer) Write(p []byte, off int64) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if w.suspect {
+	if w.suspect || w.changed() {
 		w.inspect()
 	}
 	last := w.segs[len(w.segs)-1].Offset
@@ -199,6 +199,17 @@ func (w *Writer) create(path string) (*os.File, error) {
 		}
 	}
 	return OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+}
+
+// changed reports whether somebody else cut the file short or removed it: what is written then would leave a
+// hole that nothing tells of.
+func (w *Writer) changed() bool {
+	if w.file == nil {
+		return false
+	}
+	var st unix.Stat_t
+	err := unix.Fstat(int(w.file.Fd()), &st)
+	return err == nil && (st.Nlink == 0 || w.segs[len(w.segs)-1].Offset+st.Size < w.data)
 }
 
 // inspect looks whether the files are still what was written. One that was removed, perhaps with its

@@ -1,6 +1,7 @@
 package attemptdir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -519,5 +520,39 @@ func TestALineAfterAnOffsetIsFound(t *testing.T) {
 		if got := l.LineFrom(off, 100); got != want {
 			t.Errorf("from %d: %d, want %d", off, got, want)
 		}
+	}
+}
+
+func TestALogCutShortBySomebodyElseHasAGapAndNoZeros(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Create(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Write(bytesAt(0, 1000), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, pasar.OutputFile), 700); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Write(bytesAt(1000, 500), 1000); n != 500 || err != nil {
+		t.Fatal(n, err)
+	}
+	l, err := OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := make([]byte, 2000)
+	n, next, err := l.Read(p, 0)
+	if err != nil || n != 700 || !bytes.Equal(p[:n], bytesAt(0, 700)) {
+		t.Fatalf("%d bytes, next %d, %v", n, next, err)
+	}
+	if n, next, err = l.Read(p, 700); n != 0 || next != 1000 || err != nil {
+		t.Errorf("%d bytes, next %d, %v", n, next, err)
+	}
+	if n, _, err = l.Read(p, 1000); err != nil || !bytes.Equal(p[:n], bytesAt(1000, 500)) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
