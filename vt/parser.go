@@ -68,7 +68,8 @@ func (s *sequence) sub(i int) bool { return i < len(s.params) && s.subs&(1<<i) !
 type parser struct {
 	h       handler
 	state   parserState
-	size    int // bytes of the string or sequence under way
+	over    bool // the control sequence has more parameters than are kept
+	size    int  // bytes of the string or sequence under way
 	seq     sequence
 	partial []byte // of a UTF-8 character
 
@@ -283,7 +284,7 @@ func (p *parser) escape(c byte) {
 			p.dev.designate(p.inter, c)
 		}
 	case c == '[':
-		p.state, p.size = csi, 0
+		p.state, p.size, p.over = csi, 0, false
 		p.seq = sequence{params: p.seq.params[:0]}
 	case c == ']':
 		p.state, p.size = stringOSC, 0
@@ -307,6 +308,7 @@ func (p *parser) csi(c byte) {
 	}
 	s := &p.seq
 	switch {
+	case p.over && c < 0x40: // as terminals do: what is too much is dropped, and the sequence goes on
 	case c >= '0' && c <= '9':
 		if len(s.params) == 0 {
 			s.params = append(s.params, -1)
@@ -318,7 +320,7 @@ func (p *parser) csi(c byte) {
 			s.params = append(s.params, -1)
 		}
 		if len(s.params) == maxParams {
-			p.state = ground // nobody means this
+			p.over = true
 			return
 		}
 		if c == ':' {

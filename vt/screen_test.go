@@ -134,3 +134,13 @@ func TestPartOfARowHasNoHalfCharacters(t *testing.T) {
 		t.Error("rows that there aren't have text")
 	}
 }
+
+func TestParametersBeyondTheBoundAreDroppedAndNeverText(t *testing.T) {
+	for _, n := range []int{31, 32, 33, 34, 63, 64, 65, 500} {
+		s := NewScreen(20, 2)
+		_, _ = s.Write([]byte("\x1b[" + strings.Repeat("1;", n-1) + "1mX\x1b[" + strings.Repeat("4:", n-1) + "4mY"))
+		if got := s.Row(0); got != "XY" {
+			t.Errorf("%d parameters: %q", n, got)
+		}
+	}
+}
