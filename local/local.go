@@ -159,11 +159,17 @@ func (m *Machine) isClosed() bool {
 }
 
 // AttachSocket is the path of the socket where the attempt's supervisor listens.
-func (m *Machine) AttachSocket(_ context.Context, h target.Handle) (string, error) {
+func (m *Machine) AttachSocket(ctx context.Context, h target.Handle) (string, error) {
 	c, err := lookAt(m.attemptDir(h.Key))
 	switch {
 	case err != nil:
 		return "", err
+	case c.state == claimNone:
+		held, ok := m.bySocket(ctx, h)
+		if !ok {
+			return "", fmt.Errorf("attempt %s has no supervisor any more", h.Key)
+		}
+		return held.Socket, nil
 	case c.state != claimHeld || c.holding.Nonce != h.Nonce:
 		return "", fmt.Errorf("attempt %s has no supervisor any more", h.Key)
 	}

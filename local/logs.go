@@ -69,6 +69,9 @@ func (r *logReader) run(follow bool) error {
 			if notThere(r.dir) {
 				return target.ErrRemoved
 			}
+			if segs, err := attemptdir.Segments(r.dir); err == nil && len(segs) > 0 {
+				return r.readDisk(c.holding, false) // its directory was removed, and its supervisor made another
+			}
 			return nil // it never ran
 		}
 		living := follow && c.state == claimHeld

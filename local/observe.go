@@ -104,6 +104,11 @@ func (m *Machine) onDisk(ctx context.Context, dir string, h target.Handle) (targ
 			}
 			return o, pasar.Holding{}, err
 		}
+		if _, known, err := readSpec(dir); c.state == claimNone && err == nil && !known {
+			if held, ok := m.bySocket(ctx, h); ok {
+				return none, held, nil
+			}
+		}
 		o, again, err := m.unclaimed(dir, h, c.state)
 		if err != nil || !again {
 			return o, pasar.Holding{}, err
