@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -338,4 +339,32 @@ func TestFollowersGetEveryLineBeforeTheEnd(t *testing.T) {
 		}
 	}
 	r.end()
+}
+
+func TestASocketRemovedBeforeTheLaunchIsBackWithIt(t *testing.T) {
+	for _, remove := range []func(r *rig) error{
+		func(r *rig) error {
+			names, err := filepath.Glob(filepath.Join(r.run, "*.sock"))
+			if err == nil && len(names) == 1 {
+				err = os.Remove(names[0])
+			}
+			return err
+		},
+		func(r *rig) error { return os.RemoveAll(r.run) },
+	} {
+		r := warm(t)
+		eventually(t, patience, "it listens", func() bool {
+			names, _ := filepath.Glob(filepath.Join(r.run, "*.sock"))
+			return len(names) == 1
+		})
+		if err := remove(r); err != nil {
+			t.Fatal(err)
+		}
+		r.spec.Argv = pasar.Args([]string{"sleep", "1000"})
+		r.launch()
+		r.wait(ipc.AttemptRunning)
+		c := r.attach(ipc.Hello{Mode: ipc.ModeWatch})
+		_ = c.conn.Close()
+		r.cancel()
+	}
 }

@@ -65,6 +65,17 @@ func (s *server) bind() error {
 	return nil
 }
 
+// there sees to it that the socket can be found, also if it was removed while nobody looked.
+func (s *server) there() {
+	if _, err := os.Lstat(s.path); !errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	_ = os.MkdirAll(filepath.Dir(s.path), 0o700)
+	if err := s.bind(); err != nil {
+		s.log.Error("bind socket again", "error", err)
+	}
+}
+
 // guardSocket binds again whenever the socket's name goes away, as long as n runs.
 func (s *server) guardSocket(n *notifier) {
 	const gone = unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF // unlinking changes the link count

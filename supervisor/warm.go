@@ -127,6 +127,7 @@ func (w *Warm) prepare(dir string, srv *server, k *kit, me self) (*attempt, *os.
 		return fail(err)
 	}
 	a.place = placeOr(w.Place)
+	srv.there() // a cleaner may have been faster than the attempt
 	srv.guardSocket(a.events.notify)
 	srv.hold(a)
 	a.clients.Store(srv)
