@@ -70,7 +70,7 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"screen 1 2", "screen takes one job; got 1 2", ""},
 		{"event checkpoint", "not inside a job: PASAR_EVENTS is not set", ""},
 		{"completion tcsh", `no completion for "tcsh"`, "there is for bash, zsh and fish"},
-		{"guide nonsense", `no guide "nonsense": there are agents, api, config, jobs, helper`, ""},
+		{"guide nonsense", `no guide "nonsense": there are agents, api, config, jobs, service, helper`, ""},
 		{"guide confg", `no guide "confg"`, "did you mean `pasar guide config`?"},
 		{"status now", `status takes no arguments; got "now"`, ""},
 		{"help frob", `unknown command "frob"`, "`pasar help` lists the commands, `pasar guide` has topics"},
