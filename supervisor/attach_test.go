@@ -355,7 +355,14 @@ func TestASocketRemovedBeforeTheLaunchIsBackWithIt(t *testing.T) {
 		r := warm(t)
 		eventually(t, patience, "it listens", func() bool {
 			names, _ := filepath.Glob(filepath.Join(r.run, "*.sock"))
-			return len(names) == 1
+			if len(names) != 1 {
+				return false
+			}
+			c, err := net.Dial("unix", names[0])
+			if err == nil {
+				_ = c.Close()
+			}
+			return err == nil
 		})
 		if err := remove(r); err != nil {
 			t.Fatal(err)
