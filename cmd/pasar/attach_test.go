@@ -267,7 +267,21 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 	if strings.Contains(c.text(), "got <b>") {
 		t.Errorf("who doesn't hold the keyboard typed: %q", c.text())
 	}
-	a.typing("q")
+	c.typing("\x1d")
+	c.typing("d")
+	c.expect("left; job #1 goes on")
+	a.expect("nobody types any more; q leaves")
+	a.typing("x") // a key for watching, not for the job
+	a.expect("watching #1 talk")
+	a.typing("i")
+	a.expect("attached to")
+	a.typing("a\r")
+	a.expect("got <a>")
+	if strings.Contains(a.text(), "got <xa>") {
+		t.Errorf("a watcher's key reached the job: %q", a.text())
+	}
+	a.typing("\x1d")
+	a.typing("d")
 	a.expect("left; job #1 goes on")
 }
 

@@ -107,20 +107,34 @@ func (a *attachment) key(b []byte) error {
 		}
 		return nil
 	}
+	if cols, rows, pages, home, ok := panKeys(b); ok {
+		if !a.show.move(cols, rows, pages, home) {
+			a.show.say(a.watching())
+		}
+		return nil
+	}
 	leave, take := watchKeys(b)
 	switch {
 	case leave:
 		return errLeft
 	case take:
 		return a.takeKeyboard()
+	case len(b) == 1 && b[0] != 0x1b: // a key that means nothing: which do?
+		a.show.say(a.watching())
 	}
 	return nil
 }
 
 // takeKeyboard takes the keyboard if nobody holds it; pressed again, also from who does.
 func (a *attachment) takeKeyboard() error {
+	if a.mine {
+		a.types(true)
+		a.show.say(a.attached())
+		return nil
+	}
 	force := a.wants
 	if a.link.typist && force {
+		a.asked = true
 		a.link.send.put(ipc.AttachTake, &ipc.Note{}) // the answer is HOLDER
 		return nil
 	}
@@ -196,9 +210,14 @@ func (a *attachment) holder(h ipc.HolderNote) {
 	was := a.typing
 	a.who = h.Who
 	switch {
-	case h.You && !was:
+	case h.You && !was && a.asked:
 		a.types(true)
 		a.show.say("you hold the keyboard; " + a.attached())
+	case h.You && !was: // its holder left; a key meant for watching must not reach the job
+		a.mine, a.wants = true, false
+		a.show.say("nobody types any more; q leaves, i takes the keyboard")
+	case !h.You && a.mine:
+		a.mine = false
 	case !h.You && was:
 		a.types(false)
 		by := ""

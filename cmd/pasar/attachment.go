@@ -31,6 +31,8 @@ type attachment struct {
 	typing bool   // keys go to the job
 	who    string // who else holds the keyboard, as far as is known
 	wants  bool   // the person knows that somebody else holds it: pressing i takes it
+	asked  bool   // the keyboard was asked for on this connection
+	mine   bool   // this connection holds the keyboard, but the person has not asked for it again
 	keys   detachKeys
 
 	mu   sync.Mutex  // guards keep
@@ -101,13 +103,22 @@ func (a *attachment) arrive(typing bool) {
 		a.show.say(heldBy(w.Who) + "; q leaves, i takes it from there")
 	default:
 		a.types(false)
-		a.show.say("watching " + a.at.String() + "; q leaves, i takes the keyboard")
+		a.show.say(a.watching())
 	}
 	a.show.soon()
 }
 
 func (a *attachment) attached() string {
 	return "attached to " + a.at.String() + "; " + config.SayKeys(a.leaveBy) + " leaves"
+}
+
+// watching is what somebody who watches should know.
+func (a *attachment) watching() string {
+	s := "watching " + a.at.String() + "; q leaves, i takes the keyboard"
+	if a.show.larger() {
+		s += ", arrows show the rest"
+	}
+	return s
 }
 
 // heldBy says who holds the keyboard.
@@ -120,7 +131,7 @@ func heldBy(who string) string {
 
 // types makes keys go to the job, or not.
 func (a *attachment) types(typing bool) {
-	a.typing, a.wants, a.keys = typing, false, detachKeys{want: a.leaveBy}
+	a.typing, a.wants, a.asked, a.mine, a.keys = typing, false, false, false, detachKeys{want: a.leaveBy}
 	a.show.typing(typing)
 }
 

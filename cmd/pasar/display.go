@@ -41,6 +41,7 @@ type display struct {
 	lineAt  span // the rows where it is
 
 	left, top int    // the first column and row that are in view
+	pan       pan    // where a watcher wants them
 	marks     []byte // at the end of each row in view, where something is cut
 	set       keyModes
 

@@ -53,6 +53,7 @@ func TestAPartInViewFollowsTheCursorAndIsMarked(t *testing.T) {
 	}
 	const text = "0123456789\r\nab漢字漢字\r\n\r\nshort\r\nlast"
 	d := newDisplay(newOutlet(discard()), 6, 3, 0)
+	d.types = true
 	d.begin(12, 6)
 	_, _ = d.job.Write([]byte(text + "\x1b[1;1H"))
 	d.ready, d.marks, d.full = true, make([]byte, 3), true
@@ -72,6 +73,43 @@ func TestAPartInViewFollowsTheCursorAndIsMarked(t *testing.T) {
 	d.cols, d.line, d.full = 14, "a note \x1b[31m of two rows", true
 	if got := seen(); got[0] != ` a note \x1b[31m` && got[0] != ` a note` {
 		t.Errorf("with a line over it: %q", got)
+	}
+}
+
+func TestAWatcherSeesTheBeginningsOfLinesAndCanMove(t *testing.T) {
+	d := newDisplay(newOutlet(discard()), 6, 3, 0)
+	d.begin(12, 6)
+	d.ready, d.marks, d.full = true, make([]byte, 3), true
+	seen := func() []string {
+		s := vt.NewScreen(d.cols, d.rows)
+		d.full = true
+		_, _ = s.Write(d.paintRows(nil))
+		return s.Rows()
+	}
+	_, _ = d.job.Write([]byte("one\r\ntwo\r\nthree\r\n 45% |####|"))
+	if got := seen(); !slices.Equal(got, []string{"two  ^", "three", " 45% >"}) {
+		t.Errorf("of lines: %q", got)
+	}
+	_, _ = d.job.Write([]byte("\x1b[?1049h\x1b[Hhead\x1b[6;12H"))
+	if got := seen(); !slices.Equal(got, []string{"head", "", ""}) {
+		t.Errorf("of a full-screen program: %q", got)
+	}
+	_, _ = d.job.Write([]byte("\x1b[6;1Hfoot and mor\x1b[H"))
+	for _, key := range []string{"\x1b[6~", "\x1bOB", "\x1b[6~", "\x1b[C"} {
+		cols, rows, pages, home, ok := panKeys([]byte(key))
+		if !ok || !d.move(cols, rows, pages, home) {
+			t.Fatalf("%q moves nothing", key)
+		}
+	}
+	if got := seen(); !slices.Equal(got, []string{"     ^", "", "<d mor"}) {
+		t.Errorf("moved to the end: %q", got)
+	}
+	if _, _, _, home, _ := panKeys([]byte("\x1b[H")); !d.move(0, 0, 0, home) || seen()[0] != "head" {
+		t.Errorf("moved back: %q", seen())
+	}
+	d.cols, d.rows, d.marks = 12, 6, make([]byte, 6)
+	if d.move(1, 1, 0, false) {
+		t.Error("all is in view, and yet it moves")
 	}
 }
 

@@ -11,11 +11,10 @@ import (
 	"pasar/ui"
 )
 
-// paintRows paints the part of the job's screen that fits, around the cursor: the rows that changed, or all.
+// paintRows paints the part of the job's screen that fits: the rows that changed, or all.
 func (d *display) paintRows(b []byte) []byte {
-	cols, rows := d.job.Size()
 	col, row, shown := d.job.Cursor()
-	left, top := inView(d.left, col, cols, d.cols, d.cols/3), inView(d.top, row, rows, d.rows, 0)
+	left, top := d.part(col, row)
 	changed := d.job.Changed()
 	b = append(b, "\x1b[?25l"...)
 	all := d.full || left != d.left || top != d.top
@@ -46,8 +45,11 @@ func (d *display) paintRows(b []byte) []byte {
 		b = append(append(b, text...), "\x1b[m"...)
 	}
 	d.lineAt = over
-	b = moveTo(b, row-top, min(col-left, d.cols-1))
-	if shown && !over.has(row-top) {
+	inside := row >= top && row < top+d.rows && col >= left && col <= left+d.cols
+	if inside {
+		b = moveTo(b, row-top, min(col-left, d.cols-1))
+	}
+	if shown && inside && !over.has(row-top) {
 		b = append(b, "\x1b[?25h"...)
 	}
 	return b
@@ -83,19 +85,24 @@ func (d *display) paintRow(b []byte, y int) []byte {
 		return b
 	}
 	to := min(cols, d.left+d.cols)
-	if d.marks[y] != 0 {
+	if d.marks[y] != 0 && d.marks[y] != '<' {
 		to = min(to, d.left+d.cols-1)
 	}
 	f := screenFilter{flat: true}
 	b = append(b, f.filter(d.job.AppendRow(nil, d.top+y, d.left, to))...)
 	if d.marks[y] != 0 {
-		b = moveTo(b, y, d.cols-1)
+		at := d.cols - 1
+		if d.marks[y] == '<' {
+			at = 0
+		}
+		b = moveTo(b, y, at)
 		b = append(append(append(b, "\x1b[0;2;7m"...), d.marks[y]), "\x1b[m"...)
 	}
 	return b
 }
 
-// mark is what stands at the end of a row where the screen goes on beyond the terminal: as less -S has it. 0: none.
+// mark is what stands where the screen goes on beyond the terminal, as less -S has it: at the end of a row, or at
+// its beginning for what is to the left. 0: none.
 func (d *display) mark(y int) byte {
 	cols, rows := d.job.Size()
 	switch {
