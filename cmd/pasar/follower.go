@@ -93,7 +93,7 @@ func (f *follower) loop(ctx context.Context, text *shower) (end ipc.ExitFrame, e
 				return end, err
 			}
 			f.offset = s.To
-			f.note(fmt.Sprintf("%s of output, from byte %d on, are not to be had", pasar.Bytes(s.To-s.From), s.From))
+			f.note(fmt.Sprintf("%s of output, from byte %d on, are not to be had", missing(s.From, s.To), s.From))
 		case ipc.AttachNote:
 			var n ipc.Note
 			if err := ipc.DecodeBody(fr.body, &n); err != nil {

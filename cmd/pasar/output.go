@@ -118,12 +118,20 @@ func (o *outputStream) take(a *app, p piece, each func(piece) error) error {
 	return each(p)
 }
 
+// missing is how much there is from one offset to another: in words, and exactly.
+func missing(from, to int64) string {
+	if to-from < 1024 {
+		return pasar.Bytes(to - from).String()
+	}
+	return fmt.Sprintf("%s (%d bytes)", pasar.Bytes(to-from), to-from)
+}
+
 // skip goes on at an offset and tells of what is not to be had before it.
 func (o *outputStream) skip(a *app, to int64) {
 	if to <= o.offset {
 		return
 	}
 	_ = a.stdout.Flush()
-	a.note(fmt.Sprintf("%s of job #%d's output, from byte %d on, are not to be had", pasar.Bytes(to-o.offset), o.job, o.offset))
+	a.note(fmt.Sprintf("%s of job #%d's output, from byte %d on, are not to be had", missing(o.offset, to), o.job, o.offset))
 	o.offset = to
 }
