@@ -191,6 +191,7 @@ type StatusView struct {
 	Incidents []IncidentView `json:"incidents"`
 	Place     *Place         `json:"place"`      // where supervisors and their jobs are put: systemd, cgroup or session; null: not known yet
 	PlaceNote *string        `json:"place_note"` // why not in a better place; null: it is the best
+	PlaceRAM  *bool          `json:"place_ram"`  // --ram is a bound that the kernel enforces there; null: not known
 	PlaceFix  *string        `json:"place_fix"`  // what would give a better one; null: nothing needed or known
 	Warning   *string        `json:"warning"`    // what threatens jobs here, such as a logout; null: nothing
 }

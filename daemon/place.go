@@ -26,6 +26,9 @@ func (d *Daemon) admit() error {
 func (d *Daemon) place(v *pasar.StatusView) {
 	s := d.standing()
 	v.Place = pasar.Known(s.Place)
+	if s.Place != "" {
+		v.PlaceRAM = &s.Memory
+	}
 	v.PlaceNote, v.PlaceFix = cleaned(s.Note()), cleaned(s.Fix())
 	for _, l := range []*target.Lack{s.Refusal, s.Warning} {
 		if l != nil {

@@ -47,7 +47,7 @@ func (p *patient) standing(ctx context.Context) target.Standing {
 	if v.Place != nil {
 		s.Place = *v.Place
 	}
-	s.Memory = s.Place == pasar.PlaceUnit || s.Place == pasar.PlaceCgroup
+	s.Memory = v.PlaceRAM != nil && *v.PlaceRAM
 	if v.PlaceNote != nil || v.PlaceFix != nil {
 		l := target.Lack{}
 		if v.PlaceNote != nil {
@@ -76,8 +76,12 @@ func (p *patient) bound(s target.Standing) []finding {
 		}
 		dir = strings.TrimPrefix(dir, p.root)
 	}
-	there, err := os.ReadFile(p.path(dir + "/cgroup.controllers"))
-	if err != nil || slices.Contains(strings.Fields(string(there)), "memory") && s.Memory {
+	if s.Place == pasar.PlaceUnit { // whether a unit has the controller is seen in the slice that it will be in
+		there, err := os.ReadFile(p.path(dir + "/cgroup.controllers"))
+		if err != nil || slices.Contains(strings.Fields(string(there)), "memory") {
+			return nil
+		}
+	} else if s.Memory {
 		return nil
 	}
 	fix := "delegate the memory controller with that cgroup"

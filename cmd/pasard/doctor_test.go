@@ -201,7 +201,8 @@ var sicknesses = []struct {
 	}},
 
 	{"jobs in cgroups", []symptom{placeCgroup}, func(m *sickMachine) {
-		m.seen.status.Place = pasar.Known(pasar.PlaceCgroup)
+		bound := true
+		m.seen.status.Place, m.seen.status.PlaceRAM = pasar.Known(pasar.PlaceCgroup), &bound
 		m.write(m.path("/proc/4711/oom_score_adj"), "-900\n")
 		m.write(m.path("/proc/4711/cgroup"), "0::/mine\n")
 		m.write(m.path("/sys/fs/cgroup/mine/cgroup.controllers"), "memory\n")
