@@ -212,11 +212,11 @@ check 'setup --uninstall leaves nothing, and jobs go on' '
   [ -z "$(systemctl --user list-units --all --no-legend "pasard*")$(systemctl --user list-unit-files --no-legend "pasard*")" ]
   [ ! -e $XDG_RUNTIME_DIR/pasar/pasard.sock ] && not pgrep -x pasard || die "the daemon is there"
   prints $j; pasar ls >/dev/null; is $j running; same $p "$(value $j pid)" pid
-  says "$(pasar setup --uninstall)" "no service to remove"'
+  says "$(pasar setup --uninstall)" "no service to remove"; pasar cancel --now $j; pasar wait $j; [ $? = 3 ]'
 check 'setup takes over from a daemon that a command started, with its jobs' '
   j=$(ticker); begun $j; was="$(daemon) $(value $j pid)"
   s=$(pasar setup) || die "$s"; says "$s" "has handed over"; is_service; prints $j
-  same "${was#* }" "$(value $j pid)" pid; pasar setup --uninstall; pasar cancel --now @last 2>/dev/null; pasar cancel --now $j; pasar shutdown'
+  same "${was#* }" "$(value $j pid)" pid; pasar setup --uninstall; pasar cancel --now $j; pasar wait $j; pasar shutdown'
 script places
 
 # lingers on|off: with it off there is no systemd of the user's while nobody is logged in.
