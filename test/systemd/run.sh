@@ -24,8 +24,20 @@ logs=$(mktemp -d "${TMPDIR:-/tmp}/pasar-systemd.XXXXXX")
 failed=0 passed=0 began=$(date +%s)
 
 # as the user, in a login session of its own, which ends with the command; as root
-user() { "$host" run "exec timeout -k 5 ${LIMIT:-120} bash -c $(printf %q ". ~/work/inside.sh; $1")"; }
-root() { "$host" run -r "exec timeout -k 5 120 bash -c $(printf %q "$1")"; }
+user() { inside "exec timeout -k 5 ${LIMIT:-120} bash -c $(printf %q ". ~/work/inside.sh; $1")"; }
+root() { inside -r "exec timeout -k 5 120 bash -c $(printf %q "$1")"; }
+
+# inside [-r] TEXT: a machine that hangs is given up, and its power cut.
+inside() {
+  timeout -k 5 $((2 * ${LIMIT:-120} + 60)) "$host" run "$@"
+  local rc=$?
+  if [ $rc -ge 124 ] && ! timeout -k 5 60 "$host" run -r true >/dev/null 2>&1; then
+    echo "the machine hangs; its power is cut"
+    "$host" reboot --hard
+    rc=125
+  fi
+  return $rc
+}
 
 # check NAME TEXT: TEXT must succeed as the user. verify NAME CMD…: the command must, here.
 check() { verify "$1" user "$2"; }
