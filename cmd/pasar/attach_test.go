@@ -51,6 +51,7 @@ func (h *home) pasar(args ...string) string {
 // A session is a client on a terminal.
 type session struct {
 	t    *testing.T
+	was  unix.Termios // the terminal's modes before the client
 	cmd  *exec.Cmd
 	tty  *os.File // the master
 	side *os.File // the slave, kept to look at its modes
@@ -72,6 +73,7 @@ func (h *home) onTerminal(args ...string) *session {
 	s := &session{t: h.t, cmd: h.command(args...), tty: tty, side: side, more: make(chan struct{}, 1)}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = side, side, side
 	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	s.was = s.modes()
 	if err := s.cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -96,11 +98,14 @@ func (h *home) onTerminal(args ...string) *session {
 }
 
 // expect waits until the terminal has shown text.
-func (s *session) expect(text string) {
+func (s *session) expect(text string) { s.t.Helper(); s.expectTimes(text, 1) }
+
+// expectTimes waits until a text has appeared so many times.
+func (s *session) expectTimes(text string, times int) {
 	s.t.Helper()
 	deadline := time.After(20 * time.Second)
 	for {
-		if strings.Contains(s.text(), text) {
+		if strings.Count(s.text(), text) >= times {
 			return
 		}
 		select {
@@ -162,7 +167,7 @@ func TestWatchingLeavesByQAndCanTakeTheKeyboard(t *testing.T) {
 	h := newHome(t)
 	h.talker()
 	s := h.onTerminal("attach")
-	before := s.modes()
+	before := s.was
 	s.expect("watching #1 talk; q leaves, i takes the keyboard")
 	s.expect("ready")
 	s.typing("x\r") // goes nowhere
@@ -174,7 +179,7 @@ func TestWatchingLeavesByQAndCanTakeTheKeyboard(t *testing.T) {
 	}
 
 	s = h.onTerminal("attach", "1")
-	before = s.modes()
+	before = s.was
 	s.expect("ready")
 	s.typing("i")
 	s.expect("Ctrl-] then d leaves")
@@ -192,7 +197,7 @@ func TestTypingReachesTheJobAndItsEndIsTold(t *testing.T) {
 	h := newHome(t)
 	h.talker()
 	s := h.onTerminal("attach", "-i", "1")
-	before := s.modes()
+	before := s.was
 	s.expect("ready")
 	s.typing("a\x1d") // a lone prefix is typed after a second
 	s.typing("\x1db\r")
@@ -216,7 +221,7 @@ sys.stdin.readline()`
 	w := h.onTerminal("attach", "1") // a watcher's size is of no account
 	w.expect("ready")
 	s := h.onTerminal("attach", "-i", "1")
-	before := s.modes()
+	before := s.was
 	s.expect("size 111x33")
 	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 22, Cols: 99}); err != nil {
 		t.Fatal(err)
@@ -232,7 +237,7 @@ func TestHoweverAClientLeavesTheTerminalIsPutBack(t *testing.T) {
 	h.talker()
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGINT} {
 		s := h.onTerminal("attach", "-i", "--take", "1")
-		before := s.modes()
+		before := s.was
 		s.expect("ready")
 		if err := s.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
@@ -252,7 +257,7 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 	a := h.onTerminal("attach", "-i", "1")
 	a.expect("ready")
 	b := h.onTerminal("attach", "-i", "1")
-	before := b.modes()
+	before := b.was
 	b.expect("holds the keyboard; q leaves, i takes it from there")
 	b.expect("ready")
 	b.typing("b\r")
@@ -274,7 +279,7 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 	a.typing("x") // a key for watching, not for the job
 	a.expect("watching #1 talk")
 	a.typing("i")
-	a.expect("attached to")
+	a.expectTimes("attached to", 2)
 	a.typing("a\r")
 	a.expect("got <a>")
 	if strings.Contains(a.text(), "got <xa>") {
@@ -289,7 +294,7 @@ func TestAloneOnATerminalPasarShowsTheMachineAndTheJobs(t *testing.T) {
 	h := newHome(t)
 	h.pasar("submit", "--gpus", "0", "--hold", "--name", "waits", "true")
 	s := h.onTerminal()
-	before := s.modes()
+	before := s.was
 	for _, text := range []string{"1 queued", "pasard ", "NAME", "waits", "`pasar help` lists the commands"} {
 		s.expect(text)
 	}
@@ -349,7 +354,7 @@ func TestAttachNeedsNoDaemon(t *testing.T) {
 func TestCtrlCLeavesAFollowedJobRunning(t *testing.T) {
 	h := newHome(t)
 	s := h.onTerminal("submit", "--gpus", "0", "--wait", "echo ready; read x")
-	before := s.modes()
+	before := s.was
 	s.expect("ready")
 	s.typing("\x03")
 	s.ended(before, exitInterrupted)

@@ -95,7 +95,7 @@ func TestWatchingAndTypingLeaveByTheirKeys(t *testing.T) {
 		"\x02\x02": {"-i", "--detach-keys", "ctrl-b,ctrl-b", "7"},
 	} {
 		s := d.onTerminal(append([]string{"attach"}, args...)...)
-		before := s.modes()
+		before := s.was
 		c := d.next()
 		c.screen("here")
 		s.expect("here")
@@ -170,7 +170,7 @@ func TestTheEndOfTheJobIsTheEndOfTheStay(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := newDouble(t)
 			s := d.onTerminal("attach", "-i", "7")
-			before := s.modes()
+			before := s.was
 			c := d.next()
 			c.screen("\x1b[31mTraceback\x1b[m\r\n  last words")
 			s.expect("last words")
@@ -189,7 +189,7 @@ func TestTheEndOfTheJobIsTheEndOfTheStay(t *testing.T) {
 func TestASupervisorThatDiesIsTold(t *testing.T) {
 	d := newDouble(t)
 	s := d.onTerminal("attach", "-i", "7")
-	before := s.modes()
+	before := s.was
 	d.next().screen("screen")
 	s.expect("screen")
 	d.die()
@@ -238,7 +238,7 @@ func TestASupervisorOfAnotherVersionIsTalkedToOrNamed(t *testing.T) {
 			d.answers(func(ipc.Hello) any { return tc.answer })
 			start := time.Now()
 			s := d.onTerminal("attach", "7")
-			before := s.modes()
+			before := s.was
 			s.ended(before, tc.code)
 			s.expect(tc.says)
 			if took := time.Since(start); took > 15*time.Second {
@@ -418,7 +418,7 @@ func TestAClosedTerminalLeavesTheJobAlone(t *testing.T) {
 func TestThreeInterruptsLeaveTheTerminalAsItWas(t *testing.T) {
 	d := newDouble(t)
 	s := d.onTerminal("attach", "-i", "7")
-	before := s.modes()
+	before := s.was
 	d.next().screen("screen")
 	s.expect("screen")
 	for range 3 {
@@ -447,7 +447,7 @@ func TestAPanicBesideLeavesTheTerminalAsItWas(t *testing.T) {
 func TestAClientToldToSuspendGivesTheTerminalBackMeanwhile(t *testing.T) {
 	d := newDouble(t)
 	s := d.onTerminal("attach", "-i", "7")
-	before := s.modes()
+	before := s.was
 	c := d.next()
 	c.screen("screen")
 	s.expect("screen")
@@ -504,7 +504,7 @@ func TestAJobWithoutATerminalIsFollowedAndCannotBeTypedInto(t *testing.T) {
 	d := newDouble(t)
 	d.answers(func(h ipc.Hello) any { return &ipc.Welcome{Version: 2, Key: "7.1", NoPTY: true} })
 	s := d.onTerminal("attach", "7")
-	before := s.modes()
+	before := s.was
 	_ = d.next() // which says so
 	c := d.next()
 	s.expect("pasar: job #7 has no terminal: following its output")
@@ -514,7 +514,7 @@ func TestAJobWithoutATerminalIsFollowedAndCannotBeTypedInto(t *testing.T) {
 	s.ended(before, exitFailed)
 	for _, args := range [][]string{{"attach", "-i", "7"}, {"send", "7", "x"}} {
 		s := d.onTerminal(args...)
-		before := s.modes()
+		before := s.was
 		s.ended(before, exitRefused)
 		s.expect("pasar: job #7 has no terminal, so there is nothing to type into")
 	}
