@@ -21,6 +21,7 @@ if [ ! -x "$host" ]; then
 fi
 export SYSTEMD_HOST_NAME=${SYSTEMD_HOST_NAME:-pasar-test}
 logs=$(mktemp -d "${TMPDIR:-/tmp}/pasar-systemd.XXXXXX")
+trap '[ "${KEEP:-}" = 1 ] || "$host" down; rm -rf "$logs"; exit 130' INT TERM
 failed=0 passed=0 began=$(date +%s)
 
 # as the user, in a login session of its own, which ends with the command; as root
@@ -89,7 +90,6 @@ make --no-print-directory install GO="${GO:-go}" DESTDIR="$stage" PREFIX=/home/t
   { cat "$logs/install"; exit 2; }
 # On a machine that is busy the tool may take a start that is slow for one that failed.
 "$host" up --fresh 2>"$logs/up" || "$host" up 2>>"$logs/up" || { cat "$logs/up"; exit 2; }
-trap 'exit 130' INT TERM
 "$host" push "$stage/home/tester/.local" /home/tester/.local && "$host" push test/systemd /home/tester/work || exit 2
 
 # ------------------------------------------------------------------------------------------------- setup
