@@ -12,7 +12,13 @@ const (
 	EventsFile = "events.jsonl" // what the job reports; its path is PASAR_EVENTS
 	ExitFile   = "exit.json"    // ExitRecord; written by temporary, sync, rename, directory sync
 	SupLogFile = "supervisor.log"
+
+	PauseFile  = "pause"            // appears when the job is asked to save and end; its path is PASAR_PAUSE_FILE
+	MarkerFile = "checkpoint.ready" // a Marker, written by the job by rename before it exits ExitPaused; its path is PASAR_CHECKPOINT_READY
 )
+
+// ExitPaused is how a job exits that saved because it was asked to (EX_TEMPFAIL of sysexits.h).
+const ExitPaused = 75
 
 // An AttemptSpec is all that a supervisor needs to run one attempt.
 type AttemptSpec struct {
@@ -86,9 +92,17 @@ type Stop struct {
 	ID    string   `json:"id"`
 	Why   StopWhy  `json:"why"`
 	By    string   `json:"by,omitempty"`
-	Grace Duration `json:"grace"`
+	Grace Duration `json:"grace"`         // between SIGTERM, or its place in the sequence, and SIGKILL
 	Now   bool     `json:"now,omitempty"` // skip the grace: SIGKILL at once
+
+	PauseFile bool     `json:"pause_file,omitempty"` // the pause file appears first
+	NoTerm    bool     `json:"no_term,omitempty"`    // SIGTERM is left out; the grace counts from where it would have been
+	Wait      Duration `json:"wait,omitempty"`       // from the pause file to SIGTERM: 0 is at once; Forever: no signal until another stop
+	For       JobID    `json:"for,omitempty"`        // preempt: the job that is to have the room
 }
+
+// Forever is a Wait that nothing ends but the job itself or another stop.
+const Forever Duration = -1
 
 // A StopStep is how far a stop sequence got.
 type StopStep string
@@ -96,6 +110,7 @@ type StopStep string
 // The steps of a stop.
 const (
 	StepNone StopStep = ""
+	StepFile StopStep = "file" // the pause file is there
 	StepTerm StopStep = "term" // SIGTERM was sent
 	StepKill StopStep = "kill" // SIGKILL was sent
 )
@@ -127,6 +142,7 @@ type ExitRecord struct {
 	Progress    *Event     `json:"progress,omitempty"`   // the last one reported
 	BadEvents   int        `json:"bad_events,omitempty"`
 	Tail        []string   `json:"tail,omitempty"`   // last lines as rendered text, at most TailLines
+	Marker      *Marker    `json:"marker,omitempty"` // what the marker said, if there is one or ought to be
 	Screen      []string   `json:"screen,omitempty"` // the last screen, row by row, if the job drew on one rather than print lines
 	Place       Place      `json:"place,omitempty"`
 	Cgroup      *CgroupUse `json:"cgroup,omitempty"` // nil without a cgroup of its own
@@ -143,6 +159,13 @@ type CgroupUse struct {
 	OOMKill    int64 `json:"oom_kill"`   // processes that the kernel killed for it
 	PidsMax    int64 `json:"pids_max"`   // forks refused for a limit on processes
 	OwnLimit   bool  `json:"own_limit"`  // the limit is the attempt's own, not that of a cgroup above
+}
+
+// A Marker is what a job left to say that it saved and went because it was asked to, as the supervisor
+// found it when the job had ended.
+type Marker struct {
+	Checkpoint string `json:"checkpoint"`        // the path it names; empty: none
+	Missing    string `json:"missing,omitempty"` // what is wrong, in words: no marker, damaged, no such file; empty: it holds
 }
 
 // TailLines and TailBytes bound the rendered output kept in an exit record.

@@ -39,6 +39,52 @@ type BidChanged struct {
 	Job JobID  `json:"job"`
 	Bid Bid    `json:"bid"`
 	By  string `json:"by,omitempty"`
+
+	Preempt bool `json:"preempt,omitempty"` // it may now stop running jobs to start
+}
+
+// Edited is what was asked for of a waiting job, changed: all of it.
+type Edited struct {
+	Job  JobID  `json:"job"`
+	Spec Spec   `json:"spec"`
+	By   string `json:"by,omitempty"`
+}
+
+// ResumeAsked puts a paused job back into the queue, at its old place.
+type ResumeAsked struct {
+	Job JobID  `json:"job"`
+	By  string `json:"by,omitempty"`
+}
+
+// Drained keeps anything from starting on a machine, or on one GPU of it.
+type Drained struct {
+	Machine string `json:"machine"`
+	GPU     string `json:"gpu,omitempty"` // UUID; empty: the whole machine
+	Health  Health `json:"health"`
+	By      string `json:"by,omitempty"`
+}
+
+// Undrained ends a drain, a person's or one for a fault.
+type Undrained struct {
+	Machine string `json:"machine"`
+	GPU     string `json:"gpu,omitempty"`
+	By      string `json:"by,omitempty"` // empty: the daemon saw that it is mended
+}
+
+// XidSeen is an Xid of a GPU on which jobs ran, or that changes what may run there.
+type XidSeen struct {
+	Machine string  `json:"machine"`
+	Xid     Xid     `json:"xid"`
+	Jobs    []JobID `json:"jobs,omitempty"` // tenants of that GPU then
+}
+
+// A Sequel is what follows for a job from the end of an attempt.
+type Sequel struct {
+	State     State     `json:"state"`               // queued again, or paused; empty: the end is for good
+	NotBefore time.Time `json:"not_before,omitzero"` // queued: not started before
+	Retry     bool      `json:"retry,omitempty"`     // queued: it counts against --retries
+	Mem       Bytes     `json:"mem,omitempty"`       // queued: its slice is raised to this
+	Limit     Bytes     `json:"limit,omitempty"`     // of the raised slice
 }
 
 // Held takes a waiting job out of the running until Released.
@@ -96,6 +142,8 @@ type Ended struct {
 	Attempt int        `json:"attempt"`
 	Exit    ExitRecord `json:"exit"`
 	Verdict Verdict    `json:"verdict"`
+	Sequel  Sequel     `json:"sequel,omitzero"`
+	PeakGPU *Bytes     `json:"peak_gpu,omitempty"` // largest seen use of GPU memory, of all of its GPUs together; nil: nobody looked
 }
 
 // Lost is the end of an attempt whose end nobody saw.
@@ -103,6 +151,8 @@ type Lost struct {
 	Job     JobID   `json:"job"`
 	Attempt int     `json:"attempt"`
 	Verdict Verdict `json:"verdict"`
+	Sequel  Sequel  `json:"sequel,omitzero"`
+	PeakGPU *Bytes  `json:"peak_gpu,omitempty"`
 }
 
 // Restarted requeues a finished job under the same id with a new queue time. The job has left
@@ -180,7 +230,13 @@ type AttemptRecord struct {
 	Checkpoint *Event      `json:"checkpoint,omitempty"`
 	Resumed    *Event      `json:"resumed,omitempty"`
 	Notes      []Event     `json:"notes,omitempty"` // the last MaxNotes
+	PeakGPU    *Bytes      `json:"peak_gpu,omitempty"`
+	Xids       []Xid       `json:"xids,omitempty"` // of its GPUs while it ran, the last MaxXids
+	Sequel     Sequel      `json:"sequel,omitzero"`
 }
+
+// MaxXids is how many Xids of an attempt are kept in its record.
+const MaxXids = 20
 
 // Kinds of fact.
 const (
@@ -202,6 +258,11 @@ const (
 	KindAnswered         FactKind = "answered"
 	KindMachineSeen      FactKind = "machine_seen"
 	KindIncident         FactKind = "incident"
+	KindEdited           FactKind = "edited"
+	KindResumeAsked      FactKind = "resume_asked"
+	KindDrained          FactKind = "drained"
+	KindUndrained        FactKind = "undrained"
+	KindXidSeen          FactKind = "xid_seen"
 )
 
 // Kind implements Fact.
@@ -223,6 +284,11 @@ func (GitRead) Kind() FactKind          { return KindGitRead }
 func (Answered) Kind() FactKind         { return KindAnswered }
 func (MachineSeen) Kind() FactKind      { return KindMachineSeen }
 func (Incident) Kind() FactKind         { return KindIncident }
+func (Edited) Kind() FactKind           { return KindEdited }
+func (ResumeAsked) Kind() FactKind      { return KindResumeAsked }
+func (Drained) Kind() FactKind          { return KindDrained }
+func (Undrained) Kind() FactKind        { return KindUndrained }
+func (XidSeen) Kind() FactKind          { return KindXidSeen }
 
 // decoders has one entry per kind; a test holds that none is missing.
 var decoders = map[FactKind]func([]byte) (Fact, error){
@@ -244,6 +310,11 @@ var decoders = map[FactKind]func([]byte) (Fact, error){
 	KindAnswered:         decode[Answered],
 	KindMachineSeen:      decode[MachineSeen],
 	KindIncident:         decode[Incident],
+	KindXidSeen:          decode[XidSeen],
+	KindUndrained:        decode[Undrained],
+	KindDrained:          decode[Drained],
+	KindResumeAsked:      decode[ResumeAsked],
+	KindEdited:           decode[Edited],
 }
 
 func decode[F Fact](b []byte) (Fact, error) {

@@ -8,6 +8,7 @@ type GPU struct {
 	Total   Bytes  `json:"total"`   // memory jobs may be given
 	Virtual bool   `json:"virtual"` // stands for a machine without a GPU; its memory is host memory
 	Unified bool   `json:"unified"` // shares the host's memory
+	Parent  string `json:"parent"`  // a MIG instance: UUID of the GPU that it is a part of; else empty
 }
 
 // An Inventory is what a machine has to give.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 )
 
 // A State is where a job is. Anything finer is a reason or a phase.
@@ -49,7 +50,10 @@ type Claim struct {
 	Limit Bytes     `json:"limit,omitempty"` // slices: Mem plus its safety margin; this is what is charged
 	RAM   Bytes     `json:"ram,omitempty"`   // host memory; 0 is none asked
 	Type  string    `json:"type,omitempty"`  // only GPUs whose name contains this
-	IDs   []string  `json:"ids,omitempty"`   // only these GPUs
+	IDs   []string  `json:"ids,omitempty"`   // only these GPUs: by index, UUID or the beginning of one
+
+	External External `json:"external,omitempty"` // of a whole claim, what to make of strangers; empty: as the machine does
+	Auto     bool     `json:"auto,omitempty"`     // slices: Mem comes from history, and may be raised once when it proves too little
 }
 
 // String says the claim in words: "one whole GPU", "24 GiB of GPU memory on one GPU", "no GPU".
@@ -113,6 +117,28 @@ type Spec struct {
 	NoPTY     bool     `json:"no_pty,omitempty"` // pipes instead of a terminal, standard input from /dev/null
 	Cols      int      `json:"cols,omitempty"`   // size of the terminal until somebody who types has another; 0: UsualCols
 	Rows      int      `json:"rows,omitempty"`   // 0: UsualRows
+
+	Machine string `json:"machine,omitempty"` // only there; empty: anywhere
+	Visible string `json:"visible,omitempty"` // how CUDA_VISIBLE_DEVICES names GPUs: uuid or index; empty: as configured
+
+	Preempt        bool         `json:"preempt,omitempty"`         // may stop running jobs with a lower bid to start; used up when it starts
+	NonPreemptible bool         `json:"non_preemptible,omitempty"` // is never stopped for another job
+	After          []Dependency `json:"after,omitempty"`
+	Begin          time.Time    `json:"begin,omitzero"` // not before
+
+	TimeLimit       Duration `json:"time_limit,omitempty"` // of each attempt, by the wall; 0: none
+	Pausable        bool     `json:"pausable,omitempty"`   // it understands the pause contract
+	ResumeCommand   []Arg    `json:"resume_command,omitempty"`
+	CheckpointGrace Duration `json:"checkpoint_grace,omitempty"` // between the request to save at the time limit and SIGKILL; 0: 60 s
+	NoSigterm       bool     `json:"no_sigterm,omitempty"`       // asked to stop with the pause file alone
+
+	Retries int    `json:"retries,omitempty"`  // how often it is started again after a failure
+	RetryOn []Code `json:"retry_on,omitempty"` // for these reasons; empty: for every one that may pass
+
+	Group         JobID   `json:"group,omitempty"` // the first job of its array or sweep
+	Index         *int    `json:"index,omitempty"` // within an array
+	Params        []Param `json:"params,omitempty"`
+	MaxConcurrent int     `json:"max_concurrent,omitempty"` // of its group at once; 0: no bound
 }
 
 // Sizes of a job's terminal, in characters.
@@ -193,6 +219,9 @@ func (s *Spec) Validate() error {
 		if t == "" || len(t) > MaxName {
 			return fmt.Errorf("--tag must have 1 to %d bytes", MaxName)
 		}
+	}
+	if err := s.validateOrder(); err != nil {
+		return err
 	}
 	return s.Claim.validate()
 }

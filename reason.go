@@ -20,6 +20,16 @@ const (
 	WaitTurn    WaitWhy = "turn"    // there is room, but a job before it waits for the same
 	WaitMachine WaitWhy = "machine" // its machine is unknown, unreachable or drained
 	WaitDaemon  WaitWhy = "daemon"  // the daemon can't start work; Detail says why
+
+	WaitBegin      WaitWhy = "begin"      // not due yet: --begin; Until says when
+	WaitRetry      WaitWhy = "retry"      // the gap before it is started again; Until says when
+	WaitAfter      WaitWhy = "after"      // a job that it comes after hasn't ended: Holders
+	WaitGroup      WaitWhy = "group"      // as many of its group run as may at once: Holders
+	WaitPreempting WaitWhy = "preempting" // the jobs that it stops haven't ended: Holders
+	WaitRelease    WaitWhy = "release"    // GPU memory of a job that has ended isn't free yet: Holders, Detail
+	WaitSettle     WaitWhy = "settle"     // another slice on the GPU has just started: Holders, Until
+	WaitStranger   WaitWhy = "stranger"   // processes that pasar did not start have what it needs: Detail
+	WaitUnhealthy  WaitWhy = "unhealthy"  // the only GPUs that it could have are drained: Detail
 )
 
 // A Reason says why a job waits. The scheduler makes one for every waiting job; every client makes
@@ -35,6 +45,8 @@ type Reason struct {
 	Start     *time.Time `json:"start,omitempty"`      // projected
 	BidNeeded *Bid       `json:"bid_needed,omitempty"` // smallest bid that would change it
 	Detail    string     `json:"detail,omitempty"`
+	Until     *time.Time `json:"until,omitempty"`    // begin, retry, settle: when that is over
+	Reserved  *time.Time `json:"reserved,omitempty"` // it holds a reservation from then on; turn: the one it must not delay is for then
 }
 
 // Sentence says the reason in words, starting with "waits".

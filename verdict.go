@@ -20,7 +20,24 @@ const (
 	CodeHostOOM     Code = "host_oom"
 	CodeGPUOOM      Code = "gpu_oom"
 	CodeShmFull     Code = "shm_full"
+	CodePaused      Code = "paused"     // it was asked to pause, and did; not an end for good
+	CodeDependency  Code = "dependency" // what it was to come after didn't end as it must
+	CodeGPUXid      Code = "gpu_xid"
+	CodeFileMissing Code = "file_missing"
+	CodeEnvError    Code = "env_error"
+	CodeAuth        Code = "auth"
 )
+
+// RetriedByDefault reports whether a failure for this reason may pass by itself, so that --retries
+// without --retry-on counts for it.
+func (c Code) RetriedByDefault() bool {
+	switch c {
+	case CodeBadCommand, CodeLaunchError, CodeFileMissing, CodeEnvError, CodeAuth, // they stay as they are
+		CodeCompleted, CodeCancelled, CodePreempted, CodePaused, CodeDependency: // no failures
+		return false
+	}
+	return true
+}
 
 // ForMemory reports whether the code means that some memory ran out (exit code 2 of `pasar wait`).
 func (c Code) ForMemory() bool {

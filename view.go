@@ -40,12 +40,24 @@ type JobView struct {
 	Note           *string       `json:"note"`
 	Git            *Git          `json:"git"`
 	Group          *JobID        `json:"group"`
-	Params         *struct{}     `json:"params"`
+	Index          *int          `json:"index"`
+	Params         ParamsView    `json:"params"`
+	MaxConcurrent  *int          `json:"max_concurrent"`
 	Key            *string       `json:"key"`
 	Grace          Duration      `json:"grace"`
+	TimeLimit      *Duration     `json:"time_limit"`
+	Preempt        bool          `json:"preempt"`     // it may stop running jobs with a lower bid to start
+	Preemptible    bool          `json:"preemptible"` // it may be stopped for such a job
+	Pausable       bool          `json:"pausable"`
+	ResumeCommand  *string       `json:"resume_command"` // as a shell would need it, cleaned
+	After          []Dependency  `json:"after"`
+	Begin          *time.Time    `json:"begin"`
 	Verdict        *Verdict      `json:"verdict"`
 	Cloud          *struct{}     `json:"cloud"`
 }
+
+// ParamsView is a sweep's parameters by name; null outside of one.
+type ParamsView map[string]string
 
 // A ClaimView is a claim with unknown and unasked values as null.
 type ClaimView struct {
@@ -56,11 +68,14 @@ type ClaimView struct {
 	RAM   *Bytes    `json:"ram"`
 	Type  *string   `json:"type"`
 	IDs   []string  `json:"ids"`
+
+	External *External `json:"external"` // null: as the machine does
+	Auto     bool      `json:"auto"`     // mem comes from history
 }
 
 // View turns a claim into its JSON form.
 func (c Claim) View() ClaimView {
-	return ClaimView{c.Kind, c.GPUs, Known(c.Mem), Known(c.Limit), Known(c.RAM), Known(c.Type), c.IDs}
+	return ClaimView{c.Kind, c.GPUs, Known(c.Mem), Known(c.Limit), Known(c.RAM), Known(c.Type), c.IDs, Known(c.External), c.Auto}
 }
 
 // Known is a pointer to v, or nil when v is the zero value: null in JSON.
@@ -93,6 +108,11 @@ type WaitingView struct {
 	Ahead     int     `json:"ahead"`
 	Holders   []JobID `json:"holders"`
 	BidNeeded *Bid    `json:"bid_needed"`
+
+	Since    time.Time  `json:"since"`
+	Until    *time.Time `json:"until"`    // begin, retry, settle: when that is over
+	Reserved *time.Time `json:"reserved"` // start of its reservation, or of the one it must not delay
+	Detail   *string    `json:"detail"`
 }
 
 // ProgressView is the latest progress a running attempt reported.
@@ -106,8 +126,9 @@ type ProgressView struct {
 
 // RetriesView counts retries.
 type RetriesView struct {
-	Max  int `json:"max"`
-	Used int `json:"used"`
+	Max  int    `json:"max"`
+	Used int    `json:"used"`
+	On   []Code `json:"on"` // null: every reason that may pass
 }
 
 // LostView is time lost to interruptions, in seconds; null while unknown.
@@ -115,6 +136,7 @@ type LostView struct {
 	Preemptions *Duration `json:"preemptions"`
 	Failures    *Duration `json:"failures"`
 	Known       bool      `json:"known"`
+	QueueWait   Duration  `json:"queue_wait"` // spent waiting, before every attempt; not lost time
 }
 
 // An AttemptView is one launch of a job.
@@ -138,7 +160,11 @@ type AttemptView struct {
 	Resumed        *Event      `json:"resumed"`
 	Notes          []Event     `json:"notes"` // the last MaxNotes that the job reported
 	Verdict        *Verdict    `json:"verdict"`
-	Tail           []string    `json:"tail"` // last lines as rendered text, untrusted; null until ended
+	PeakGPU        *Bytes      `json:"peak_gpu"`     // of all of its GPUs together; null: nobody looked
+	Xids           []Xid       `json:"xids"`         // of its GPUs while it ran
+	Wasted         *Duration   `json:"wasted"`       // work lost with its end; null: none, or not known
+	RestartCost    *Duration   `json:"restart_cost"` // from its start until it said that it resumed; null: none, or not known
+	Tail           []string    `json:"tail"`         // last lines as rendered text, untrusted; null until ended
 }
 
 // A CgroupView is what the cgroup of an attempt counted; null is what it doesn't count.
@@ -208,14 +234,64 @@ type MachineView struct {
 	HostUsed   Bytes     `json:"host_used"`   // claimed
 	GPUs       []GPUView `json:"gpus"`
 	Notes      []string  `json:"notes"`
+
+	Drained   *Health    `json:"drained"`   // why nothing starts there; null: it does
+	Available *Bytes     `json:"available"` // host memory that nobody uses just now; null: not known
+	Pressure  *float64   `json:"pressure"`  // memory pressure (PSI some avg10), as a part of 1
+	Source    *string    `json:"source"`    // what is asked about GPUs: nvml, nvidia-smi, none; null: nobody has looked
+	Driver    *string    `json:"driver"`
+	CUDA      *string    `json:"cuda"`
+	Trouble   *string    `json:"trouble"` // why GPUs can't be looked at just now
+	LookedAt  *time.Time `json:"looked_at"`
 }
 
-// A GPUView is one GPU and the jobs on it.
+// A GPUView is one GPU and what is on it. What isn't known is null.
 type GPUView struct {
 	GPU
 	Claimed Bytes   `json:"claimed"`
-	Free    Bytes   `json:"free"`
+	Free    Bytes   `json:"free"` // what a slice could have now
 	Jobs    []JobID `json:"jobs"`
+
+	Status    *GPUStatus       `json:"status"` // whether it answers; null: nobody has looked
+	Drained   *Health          `json:"drained"`
+	Exclusive bool             `json:"exclusive"`
+	Used      *Bytes           `json:"used"` // by everybody
+	Reserved  *Bytes           `json:"reserved"`
+	Util      *float64         `json:"util"` // percent
+	TempC     *float64         `json:"temp_c"`
+	HotC      *float64         `json:"hot_c"`
+	PowerW    *float64         `json:"power_w"`
+	LimitW    *float64         `json:"limit_w"`
+	FanPct    *float64         `json:"fan_pct"`
+	ClockMHz  *float64         `json:"clock_mhz"`
+	Throttle  []string         `json:"throttle"`
+	Processes []GPUProcessView `json:"processes"`
+	Leaving   []LeavingView    `json:"leaving"`  // ended jobs whose memory isn't free yet
+	Settling  *JobID           `json:"settling"` // the slice whose memory still grows; others wait for it
+}
+
+// A GPUProcessView is a process on a GPU: a job's, or a stranger's.
+type GPUProcessView struct {
+	Pid      int    `json:"pid"`
+	Name     string `json:"name"`
+	User     string `json:"user"`
+	Used     *Bytes `json:"used"`
+	Graphics bool   `json:"graphics"`
+	Job      *JobID `json:"job"` // null: a stranger's
+}
+
+// A LeavingView is a job that has ended and whose memory on a GPU isn't free yet.
+type LeavingView struct {
+	Job    JobID     `json:"job"`
+	Since  time.Time `json:"since"`
+	Used   *Bytes    `json:"used"`   // what is still there
+	Leaked bool      `json:"leaked"` // it has had its time: what is left stays charged
+}
+
+// A GPUsView is `pasar gpus --json`.
+type GPUsView struct {
+	Schema   int           `json:"schema"`
+	Machines []MachineView `json:"machines"`
 }
 
 // An IncidentView is something about the machine that people should see.

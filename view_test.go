@@ -10,7 +10,7 @@ import (
 
 func TestAViewNeverLacksAKey(t *testing.T) {
 	seen := map[reflect.Type]bool{}
-	for _, v := range []any{JobView{}, StatusView{}} {
+	for _, v := range []any{JobView{}, StatusView{}, GPUsView{}, PlanView{}, StatsView{}} {
 		checkKeys(t, reflect.TypeOf(v), seen)
 	}
 	if len(seen) < 15 {
@@ -57,7 +57,7 @@ func TestAnEventHasEveryKeyInJSON(t *testing.T) {
 
 func TestAnUnaskedClaimIsNull(t *testing.T) {
 	b, err := json.Marshal(Claim{Kind: Whole, GPUs: 1}.View())
-	want := `{"kind":"whole","gpus":1,"mem":null,"limit":null,"ram":null,"type":null,"ids":null}`
+	want := `{"kind":"whole","gpus":1,"mem":null,"limit":null,"ram":null,"type":null,"ids":null,"external":null,"auto":false}`
 	if err != nil || string(b) != want {
 		t.Errorf("got  %s, %v\nwant %s", b, err, want)
 	}

@@ -55,6 +55,10 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 		} else {
 			o.integer("bid_needed", int64(*w.BidNeeded))
 		}
+		o.time("since", &w.Since)
+		o.time("until", w.Until)
+		o.time("reserved", w.Reserved)
+		o.textOrNull("detail", w.Detail)
 		o.b = append(o.b, '}')
 	}
 	orNull(&o, "progress", v.Progress)
@@ -63,6 +67,7 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 	o.open()
 	o.integer("max", int64(v.Retries.Max))
 	o.integer("used", int64(v.Retries.Used))
+	o.list("on", len(v.Retries.On), v.Retries.On == nil, v.Retries.On)
 	o.b = append(o.b, '}')
 	o.list("attempts", len(v.Attempts), v.Attempts == nil, v.Attempts)
 	o.key("lost")
@@ -70,6 +75,7 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 	o.seconds("preemptions", v.Lost.Preemptions)
 	o.seconds("failures", v.Lost.Failures)
 	o.boolean("known", v.Lost.Known)
+	o.seconds("queue_wait", &v.Lost.QueueWait)
 	o.b = append(o.b, '}')
 	o.text("command", v.Command)
 	o.key("argv")
@@ -97,9 +103,22 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 	} else {
 		o.integer("group", int64(*v.Group))
 	}
-	orNull(&o, "params", v.Params)
+	o.integerOrNull("index", v.Index)
+	if v.Params == nil {
+		o.raw("params", "null")
+	} else {
+		o.any("params", v.Params)
+	}
+	o.integerOrNull("max_concurrent", v.MaxConcurrent)
 	o.textOrNull("key", v.Key)
 	o.seconds("grace", &v.Grace)
+	o.seconds("time_limit", v.TimeLimit)
+	o.boolean("preempt", v.Preempt)
+	o.boolean("preemptible", v.Preemptible)
+	o.boolean("pausable", v.Pausable)
+	o.textOrNull("resume_command", v.ResumeCommand)
+	o.list("after", len(v.After), v.After == nil, v.After)
+	o.time("begin", v.Begin)
 	orNull(&o, "verdict", v.Verdict)
 	orNull(&o, "cloud", v.Cloud)
 	return append(o.b, '}'), o.err
@@ -169,6 +188,14 @@ func (o *object) list(k string, n int, null bool, v any) {
 func (o *object) integer(k string, n int64) {
 	o.key(k)
 	o.b = strconv.AppendInt(o.b, n, 10)
+}
+
+func (o *object) integerOrNull(k string, n *int) {
+	if n == nil {
+		o.raw(k, "null")
+		return
+	}
+	o.integer(k, int64(*n))
 }
 
 func (o *object) boolean(k string, v bool) {
@@ -266,5 +293,11 @@ func (o *object) claim(c *ClaimView) {
 	o.bytesOrNull("ram", c.RAM)
 	o.textOrNull("type", c.Type)
 	o.list("ids", len(c.IDs), c.IDs == nil, c.IDs)
+	if c.External == nil {
+		o.raw("external", "null")
+	} else {
+		o.text("external", string(*c.External))
+	}
+	o.boolean("auto", c.Auto)
 	o.b = append(o.b, '}')
 }

@@ -53,7 +53,9 @@ func fillRandom(v reflect.Value, rnd *rand.Rand, sparse bool) {
 	case reflect.Map:
 		if !skip() {
 			v.Set(reflect.MakeMap(v.Type()))
-			v.SetMapIndex(reflect.ValueOf("loss"), reflect.ValueOf(0.25))
+			value := reflect.New(v.Type().Elem()).Elem()
+			fillRandom(value, rnd, sparse)
+			v.SetMapIndex(reflect.ValueOf("loss").Convert(v.Type().Key()), value)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {

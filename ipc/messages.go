@@ -27,6 +27,16 @@ const (
 	VerbAttach   Verb = "attach"
 	VerbReload   Verb = "reload"
 	VerbShutdown Verb = "shutdown"
+
+	VerbPlanSubmit Verb = "plan_submit"
+	VerbPlanBid    Verb = "plan_bid"
+	VerbEdit       Verb = "edit"
+	VerbPause      Verb = "pause"
+	VerbResume     Verb = "resume"
+	VerbDrain      Verb = "drain"
+	VerbUndrain    Verb = "undrain"
+	VerbGPUs       Verb = "gpus"
+	VerbStats      Verb = "stats"
 )
 
 // A Request describes one verb: the table below is the only list of what a client can ask.
@@ -55,6 +65,15 @@ var Requests = []Request{
 	{VerbAttach, false, false, "owner", "where an attempt's supervisor listens"},
 	{VerbReload, false, false, "owner", "read the configuration again"},
 	{VerbShutdown, false, false, "owner", "end the daemon; jobs go on"},
+	{VerbPlanSubmit, false, false, "owner", "what would happen if a job were submitted, as JSON"},
+	{VerbPlanBid, false, false, "owner", "what would happen if a job's bid were changed, as JSON"},
+	{VerbEdit, true, false, "owner", "change what a waiting job asks for"},
+	{VerbPause, true, false, "owner", "ask running jobs to save and leave until they are resumed"},
+	{VerbResume, true, false, "owner", "put paused jobs back into the queue"},
+	{VerbDrain, true, false, "owner", "let nothing more start on a machine or a GPU"},
+	{VerbUndrain, true, false, "owner", "end a drain"},
+	{VerbGPUs, false, false, "owner", "every GPU with its memory, use and processes, as JSON"},
+	{VerbStats, false, false, "owner", "what became of jobs over a span of time, as JSON"},
 }
 
 // SubmitRequest queues one job. The daemon sets Spec.Submitter, Spec.UID and Claim.Limit itself.
@@ -62,6 +81,10 @@ type SubmitRequest struct {
 	Request      string             `msgpack:"request"` // random, made by the client; at most 64 bytes
 	Spec         pasar.Spec         `msgpack:"spec"`
 	Surroundings pasar.Surroundings `msgpack:"surroundings"`
+
+	// Points make an array or sweep: one job for each, with its values filled into the name, the command and
+	// the resume command. Empty: one job.
+	Points []pasar.Point `msgpack:"points"`
 }
 
 // SubmitAnswer says what became of a submit.
@@ -73,6 +96,9 @@ type SubmitAnswer struct {
 	View     []byte      `msgpack:"view"`     // the job as JSON
 	Warning  string      `msgpack:"warning"`  // what threatens jobs on this machine; empty: nothing
 	Hint     string      `msgpack:"hint"`     // what to do about that
+
+	Jobs   []pasar.JobID `msgpack:"jobs"`   // of an array or sweep, in the order of its points; Job is the first
+	Advice string        `msgpack:"advice"` // what history says, where the claim is far from it; empty: nothing
 }
 
 // ListRequest asks for jobs. With no filter: the unfinished ones and the last 20 finished.
@@ -89,7 +115,8 @@ type ListRequest struct {
 	Since     time.Time     `msgpack:"since"` // created or finished since
 	Limit     int           `msgpack:"limit"` // at most so many; 0 is no limit
 	Submitter string        `msgpack:"submitter"`
-	Last      bool          `msgpack:"last"` // only the job submitted last (by Submitter, if given)
+	Group     pasar.JobID   `msgpack:"group"` // only the jobs of this array or sweep
+	Last      bool          `msgpack:"last"`  // only the job submitted last (by Submitter, if given)
 }
 
 // Matches reports whether a job passes the request's filters.
@@ -97,6 +124,7 @@ func (r *ListRequest) Matches(state pasar.State, spec pasar.Spec, machine string
 	switch {
 	case len(r.States) > 0 && !slices.Contains(r.States, state),
 		r.Tag != "" && !slices.Contains(spec.Tags, r.Tag),
+		r.Group != 0 && spec.Group != r.Group,
 		r.By != "" && spec.By != r.By && spec.Submitter != r.By,
 		r.Submitter != "" && spec.Submitter != r.Submitter,
 		r.Machine != "" && machine != r.Machine,
@@ -111,7 +139,7 @@ type ShowRequest struct {
 	Job pasar.JobID `msgpack:"job"`
 }
 
-// ViewAnswer holds one JSON value: a pasar.JobView, or a pasar.StatusView.
+// ViewAnswer holds one JSON value: a pasar.JobView, StatusView, GPUsView, PlanView or StatsView.
 type ViewAnswer struct {
 	JSON []byte `msgpack:"json"`
 }
@@ -122,14 +150,18 @@ type WaitRequest struct {
 	Jobs    []pasar.JobID `msgpack:"jobs"`
 	Any     bool          `msgpack:"any"`
 	Started bool          `msgpack:"started"` // until it runs (or has ended) instead
+
+	ThroughPauses bool `msgpack:"through_pauses"` // a pause isn't an end
 }
 
-// JobsRequest is a change to some jobs: cancel, hold, release.
+// JobsRequest is a change to some jobs: cancel, hold, release, pause, resume.
 type JobsRequest struct {
 	Request string        `msgpack:"request"`
 	Jobs    []pasar.JobID `msgpack:"jobs"`
 	Now     bool          `msgpack:"now"` // cancel: skip the grace
 	By      string        `msgpack:"by"`
+
+	KillAfter *pasar.Duration `msgpack:"kill_after"` // pause: stop it like any other if it hasn't saved and left by then; nil: never
 }
 
 // JobsAnswer says what became of each job, in the order asked.
@@ -149,8 +181,11 @@ type JobOutcome struct {
 type BidRequest struct {
 	Request string      `msgpack:"request"`
 	Job     pasar.JobID `msgpack:"job"`
-	Bid     pasar.Bid   `msgpack:"bid"`
+	Bid     pasar.Bid   `msgpack:"bid"` // not used with Promote
 	By      string      `msgpack:"by"`
+
+	Preempt bool `msgpack:"preempt"` // a waiting job may stop running ones with a lower bid, once
+	Promote bool `msgpack:"promote"` // one more than the best bid of those that wait
 }
 
 // RestartRequest requeues a finished job. Fields that are nil stay as they were.
@@ -165,6 +200,54 @@ type RestartRequest struct {
 	Name    *string         `msgpack:"name"`
 	Note    *string         `msgpack:"note"`
 	Hold    bool            `msgpack:"hold"`
+
+	Preempt bool   `msgpack:"preempt"` // must be asked for again
+	More    Change `msgpack:"more"`
+}
+
+// EditRequest changes what a waiting or paused job asks for. Fields that are nil stay as they were.
+type EditRequest struct {
+	Request string          `msgpack:"request"`
+	Job     pasar.JobID     `msgpack:"job"`
+	By      string          `msgpack:"by"`
+	Claim   *pasar.Claim    `msgpack:"claim"`
+	Time    *pasar.Duration `msgpack:"time"`
+	Grace   *pasar.Duration `msgpack:"grace"`
+	Name    *string         `msgpack:"name"`
+	Note    *string         `msgpack:"note"`
+	Tags    *[]string       `msgpack:"tags"`
+	More    Change          `msgpack:"more"`
+}
+
+// A Change is what restart and edit may both change. Fields that are nil stay as they were.
+type Change struct {
+	TimeLimit       *pasar.Duration     `msgpack:"time_limit"`
+	NonPreemptible  *bool               `msgpack:"non_preemptible"`
+	Pausable        *bool               `msgpack:"pausable"`
+	ResumeCommand   *[]pasar.Arg        `msgpack:"resume_command"`
+	CheckpointGrace *pasar.Duration     `msgpack:"checkpoint_grace"`
+	NoSigterm       *bool               `msgpack:"no_sigterm"`
+	Retries         *int                `msgpack:"retries"`
+	RetryOn         *[]pasar.Code       `msgpack:"retry_on"`
+	After           *[]pasar.Dependency `msgpack:"after"`
+	Begin           *time.Time          `msgpack:"begin"`
+	MaxConcurrent   *int                `msgpack:"max_concurrent"` // of the whole group
+	Visible         *string             `msgpack:"visible"`
+}
+
+// DrainRequest lets nothing more start on a machine or a GPU, or ends that.
+type DrainRequest struct {
+	Request string `msgpack:"request"`
+	Machine string `msgpack:"machine"` // empty: local
+	GPU     string `msgpack:"gpu"`     // index, UUID or the beginning of one; empty: the whole machine
+	Why     string `msgpack:"why"`
+	By      string `msgpack:"by"`
+}
+
+// StatsRequest asks what became of jobs.
+type StatsRequest struct {
+	Since time.Time `msgpack:"since"` // jobs that ended since; zero: all
+	By    string    `msgpack:"by"`    // day, tag, submitter or machine; empty: day
 }
 
 // FactsRequest asks for facts after a sequence number; Since -1 is "from now on".

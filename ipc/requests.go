@@ -86,3 +86,54 @@ func call[A any](ctx context.Context, c *Client, v Verb, body any) (A, error) {
 	err := c.Call(ctx, v, body, &a, nil)
 	return a, err
 }
+
+// PlanSubmit is the JSON of a pasar.PlanView: what would happen if a job were submitted.
+func (c *Client) PlanSubmit(ctx context.Context, r SubmitRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbPlanSubmit, r)
+	return a.JSON, err
+}
+
+// PlanBid is the JSON of a pasar.PlanView: what would happen if a job's bid were changed.
+func (c *Client) PlanBid(ctx context.Context, r BidRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbPlanBid, r)
+	return a.JSON, err
+}
+
+// Edit changes what a waiting job asks for.
+func (c *Client) Edit(ctx context.Context, r EditRequest) (SubmitAnswer, error) {
+	return call[SubmitAnswer](ctx, c, VerbEdit, r)
+}
+
+// Pause asks running jobs to save and leave.
+func (c *Client) Pause(ctx context.Context, r JobsRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbPause, r)
+}
+
+// Resume puts paused jobs back into the queue.
+func (c *Client) Resume(ctx context.Context, r JobsRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbResume, r)
+}
+
+// Drain lets nothing more start on a machine or a GPU; the answer is the JSON of a pasar.GPUsView.
+func (c *Client) Drain(ctx context.Context, r DrainRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbDrain, r)
+	return a.JSON, err
+}
+
+// Undrain ends a drain; the answer is the JSON of a pasar.GPUsView.
+func (c *Client) Undrain(ctx context.Context, r DrainRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbUndrain, r)
+	return a.JSON, err
+}
+
+// GPUs is the JSON of a pasar.GPUsView.
+func (c *Client) GPUs(ctx context.Context) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbGPUs, Empty{})
+	return a.JSON, err
+}
+
+// Stats is the JSON of a pasar.StatsView.
+func (c *Client) Stats(ctx context.Context, r StatsRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbStats, r)
+	return a.JSON, err
+}

@@ -212,7 +212,7 @@ func (m *Machine) reach(ctx context.Context, h target.Handle, f func(*link) erro
 
 // makePauseFile makes the file appear that asks the job to save.
 func (m *Machine) makePauseFile(h target.Handle) error {
-	path := filepath.Join(m.attemptDir(h.Key), target.PauseFile)
+	path := filepath.Join(m.attemptDir(h.Key), pasar.PauseFile)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // never launched

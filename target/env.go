@@ -16,12 +16,6 @@ type Dirs struct {
 	Socket  string // the daemon's socket, if it must be told; else the submitter's PASAR_SOCKET stays
 }
 
-// Names of files in an attempt's directory through which it is paused.
-const (
-	PauseFile       = "pause"            // appears when the job is asked to save and end
-	CheckpointReady = "checkpoint.ready" // written by the job by rename, before it exits 75
-)
-
 // cudaContext is what a CUDA context takes of a GPU's memory beside what a program allocates; a
 // program that sizes itself by a fraction of the total has to leave it out.
 const cudaContext = 600 * pasar.MiB
@@ -72,8 +66,8 @@ func identity(e *environ, a Attempt, d Dirs) {
 // names that programs written for CardBaton know.
 func pauseContract(e *environ, a Attempt, d Dirs) {
 	for _, prefix := range []string{"PASAR_", "SSHGPU_"} {
-		e.set(prefix+"PAUSE_FILE", filepath.Join(d.Attempt, PauseFile))
-		e.set(prefix+"CHECKPOINT_READY", filepath.Join(d.Attempt, CheckpointReady))
+		e.set(prefix+"PAUSE_FILE", filepath.Join(d.Attempt, pasar.PauseFile))
+		e.set(prefix+"CHECKPOINT_READY", filepath.Join(d.Attempt, pasar.MarkerFile))
 		if a.Checkpoint != "" {
 			e.set(prefix+"CHECKPOINT", a.Checkpoint)
 		}

@@ -88,6 +88,10 @@ type Attempt struct {
 	GPUTotal   pasar.Bytes // memory of the granted GPU, for PASAR_GPU_FRACTION; slices only
 	Resuming   bool        // an earlier attempt ran
 	Checkpoint string      // the checkpoint to go on from; empty if none is known
+
+	Params  []pasar.Param // of its sweep
+	Index   *int          // of its array; nil: none
+	ByIndex bool          // CUDA_VISIBLE_DEVICES has indices instead of UUIDs
 }
 
 // A Handle names an attempt at its target. It follows from the key and the nonce, so that it is known before Launch

@@ -35,6 +35,8 @@ func full() pasar.JobView {
 	v.Lost = pasar.LostView{Preemptions: &span, Failures: &span, Known: true}
 	v.Command, v.Argv, v.Cwd = "python train.py $'\\xff'", []pasar.Arg{"python", "train.py", "\xff"}, "/home/ada"
 	v.Submitter, v.Tags, v.Git, v.Grace = "ada", []string{"sweep"}, &pasar.Git{Commit: "0123", Dirty: true}, pasar.Duration(2*time.Minute)
+	v.Group, v.Index, v.Params, v.MaxConcurrent = pasar.Known(pasar.JobID(41)), &n, pasar.ParamsView{"lr": "1e-5"}, &n
+	v.TimeLimit, v.ResumeCommand, v.After, v.Begin = &span, p("python train.py --resume"), []pasar.Dependency{{Job: 40, On: pasar.AfterAny}}, &at
 	v.Verdict = &pasar.Verdict{Reason: pasar.CodeExit, Summary: "exited with code 7", Evidence: []pasar.Line{{Number: 3, Text: "boom"}}, Hint: "h", Confidence: pasar.Certain, Blame: pasar.BlameJob}
 	v.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", GPUs: v.GPUs, LaunchedAt: at, StartedAt: &at, EndedAt: &at, RunTime: &span, Pid: &n, ExitCode: &n, Signal: &sig,
 		Output: &out, Stop: &pasar.StopView{Why: pasar.StopCancel, By: p("ada"), Step: pasar.StepTerm}, PeakHost: &size, LastCheckpoint: v.LastCheckpoint, Resumed: v.LastCheckpoint,
@@ -115,7 +117,7 @@ func TestFullHasNothingUnknown(t *testing.T) {
 	if err := json.Unmarshal(jobView(t, full()), &v); err != nil {
 		t.Fatal(err)
 	}
-	later := map[string]bool{"group": true, "params": true, "cloud": true} // parts that aren't built yet
+	later := map[string]bool{"cloud": true} // parts that aren't built yet
 	for k, x := range v {
 		if x == nil && !later[k] {
 			t.Errorf("%s is null", k)
