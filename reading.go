@@ -16,6 +16,16 @@ type Reading struct {
 	Xids    []Xid // since the last reading
 }
 
+// A Pace says how soon readings are wanted.
+type Pace string
+
+// Paces. Looking at a GPU costs its driver something, so it is done as seldom as will do.
+const (
+	PaceIdle   Pace = "idle"   // nothing runs on a GPU: every 10 s, for people who look
+	PaceSteady Pace = "steady" // every 2 s
+	PaceUrgent Pace = "urgent" // every 250 ms: something waits for memory to be free, or it is about to run out
+)
+
 // A GPUStatus says whether a GPU answers.
 type GPUStatus string
 

@@ -92,11 +92,20 @@ type Clock interface {
 	Mono() pasar.Duration
 }
 
+// A Meter looks at the machine's GPUs and memory while the daemon runs.
+type Meter interface {
+	// Run calls see with each reading, from one goroutine, until ctx is done.
+	Run(ctx context.Context, see func(pasar.Reading))
+	// Pace says how soon readings are wanted from now on. It never waits.
+	Pace(pasar.Pace)
+}
+
 // Deps is what the daemon is made of.
 type Deps struct {
 	Journal Journal
 	History History
 	Target  target.Target // the local machine
+	Meter   Meter         // nil: nobody looks, and the ledger is all there is
 	Clock   Clock
 	Boot    string        // boot id, for durations over restarts
 	Random  func() string // a fresh random word, for nonces and stop ids
@@ -120,6 +129,17 @@ type Settings struct {
 	LogMax      pasar.Bytes
 	RetainAge   time.Duration // of attempts that are over; 0: no bound
 	RetainSize  pasar.Bytes   // of all of them together; 0: no bound
+
+	External       pasar.External // what whole claims that say nothing make of strangers
+	IdleMem        pasar.Bytes    // a GPU with at most this in use, and no compute process, is as good as unused
+	Prefer         []string       // GPUs, by index or UUID, in the order in which they are given out
+	ByIndex        bool           // CUDA_VISIBLE_DEVICES has indices
+	ReleaseTimeout time.Duration  // how long the memory of an ended job may take to be free
+	Settle         time.Duration  // how long a new slice's memory must have been flat for the next to start beside it
+	PressureSome   float64        // memory pressure (PSI some avg10) that is too much, as a part of 1
+	PressureFree   float64        // the part of RAM that must stay available
+	PressureFor    time.Duration  // how long pressure must last
+	HotC           float64        // degrees from which a GPU is shown as hot
 }
 
 // A Daemon owns the state of all jobs. Make one with New, then Run it.
