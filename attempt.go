@@ -84,6 +84,8 @@ const (
 	StopPreempt StopWhy = "preempt"
 	StopPause   StopWhy = "pause"
 	StopLimit   StopWhy = "time_limit"
+
+	StopWatchdog StopWhy = "oom" // memory was running out, and it was the one over its limit, or the one to go
 )
 
 // A Stop asks an attempt to end. Repeating one with the same ID resumes the sequence and never
@@ -99,6 +101,7 @@ type Stop struct {
 	NoTerm    bool     `json:"no_term,omitempty"`    // SIGTERM is left out; the grace counts from where it would have been
 	Wait      Duration `json:"wait,omitempty"`       // from the pause file to SIGTERM: 0 is at once; Forever: no signal until another stop
 	For       JobID    `json:"for,omitempty"`        // preempt: the job that is to have the room
+	Detail    string   `json:"detail,omitempty"`     // oom: what was seen, with sizes
 }
 
 // Forever is a Wait that nothing ends but the job itself or another stop.
