@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"slices"
+	"time"
 
 	"pasar"
 )
@@ -14,15 +15,35 @@ func (s *state) apply(r pasar.Record) {
 	switch f := r.Fact.(type) {
 	case pasar.Submitted:
 		s.next = max(s.next, f.Job+1)
-		s.put(&job{ID: f.Job, Spec: f.Spec, Phase: phaseWaiting, QueueTime: r.At, Created: r.At})
+		s.put(&job{ID: f.Job, Spec: f.Spec, Phase: phaseWaiting, QueueTime: r.At, Created: r.At, Unmet: s.unmet(f.Spec.After)})
 	case pasar.Restarted:
 		if s.jobs[f.Job] == nil {
 			s.finished[f.Was]-- // put does it for one that is in memory
 		}
 		s.put(&job{ID: f.Job, Spec: f.Spec, Phase: phaseWaiting, QueueTime: r.At, Created: f.Created,
-			Git: f.Git, Attempts: f.Attempts})
+			Git: f.Git, Attempts: f.Attempts, Earlier: len(f.Attempts), Unmet: s.unmet(f.Spec.After)})
 	case pasar.BidChanged:
-		s.change(f.Job, func(j *job) bool { j.Spec.Bid = f.Bid; return j.Phase != phaseFinished })
+		s.change(f.Job, func(j *job) bool {
+			j.Spec.Bid = f.Bid
+			j.Spec.Preempt = j.Spec.Preempt || f.Preempt
+			return j.Phase != phaseFinished
+		})
+	case pasar.Edited:
+		s.change(f.Job, func(j *job) bool {
+			if !slices.Equal(f.Spec.After, j.Spec.After) { // else what was met stays so
+				j.Unmet = s.unmet(f.Spec.After)
+			}
+			j.Spec = f.Spec
+			return j.Phase != phaseFinished
+		})
+	case pasar.ResumeAsked:
+		s.change(f.Job, func(j *job) bool {
+			if j.Phase != phasePaused {
+				return false
+			}
+			j.Phase, j.Verdict, j.GoesOn = phaseWaiting, nil, true
+			return true
+		})
 	case pasar.Held:
 		s.change(f.Job, func(j *job) bool { j.Spec.Hold = true; return j.Phase == phaseWaiting })
 	case pasar.Released:
@@ -31,18 +52,20 @@ func (s *state) apply(r pasar.Record) {
 		s.change(f.Job, func(j *job) bool { j.Git = &f.Git; return j.Phase != phaseFinished })
 	case pasar.CancelledWaiting:
 		s.change(f.Job, func(j *job) bool {
-			if j.Phase != phaseWaiting {
+			if j.Phase != phaseWaiting && j.Phase != phasePaused {
 				return false
 			}
 			j.finish(r, pasar.Cancelled, f.Verdict)
 			return true
 		})
+		s.metBy(f.Job)
 	case pasar.Launched:
 		s.change(f.Job, func(j *job) bool {
 			if j.Phase != phaseWaiting {
 				return false
 			}
-			j.Phase = phaseLaunching
+			j.Phase, j.NotBefore = phaseLaunching, time.Time{}
+			j.Spec.Preempt = false // the asking is used up
 			j.Attempts = append(j.Attempts, pasar.AttemptRecord{Attempt: f.Attempt, Nonce: f.Nonce, Grant: f.Grant, LaunchedAt: r.At, LaunchBoot: r.Boot})
 			return true
 		})
@@ -95,16 +118,34 @@ func (s *state) apply(r pasar.Record) {
 			if a.EndedAt.IsZero() {
 				a.EndedAt = r.At
 			}
-			a.Verdict = &f.Verdict
-			j.finish(r, endState(f.Verdict.Reason), f.Verdict)
+			j.GoesOn = j.GoesOn || markerHolds(&f.Exit)
+			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
 			return true
 		})
+		s.metBy(f.Job)
 	case pasar.Lost:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
-			a.EndedAt, a.Verdict = r.At, &f.Verdict
-			j.finish(r, pasar.Failed, f.Verdict)
+			a.EndedAt = r.At
+			j.over(r, ending{pasar.Failed, f.Verdict, f.Sequel, f.PeakGPU})
 			return true
 		})
+		s.metBy(f.Job)
+	case pasar.Drained:
+		s.drains = s.drains.drained(f)
+	case pasar.Undrained:
+		s.drains = s.drains.undrained(f)
+	case pasar.XidSeen:
+		for _, id := range f.Jobs {
+			s.change(id, func(j *job) bool {
+				a := j.current()
+				if a == nil || !j.underWay() {
+					return false
+				}
+				xids := append(slices.Clone(a.Xids), f.Xid) // the old list may be shared
+				a.Xids = xids[max(0, len(xids)-pasar.MaxXids):]
+				return true
+			})
+		}
 	case pasar.Answered:
 		s.remember(f)
 	case pasar.MachineSeen:
@@ -129,7 +170,47 @@ func endState(c pasar.Code) pasar.State {
 }
 
 func (j *job) finish(r pasar.Record, end pasar.State, v pasar.Verdict) {
-	j.Phase, j.End, j.Finished, j.Verdict = phaseFinished, end, r.At, &v
+	j.Phase, j.End, j.Finished, j.Verdict, j.Unmet = phaseFinished, end, r.At, &v, nil
+}
+
+// An ending is how an attempt ended and what follows for its job.
+type ending struct {
+	end     pasar.State // of the job, if nothing follows
+	verdict pasar.Verdict
+	sequel  pasar.Sequel
+	peakGPU *pasar.Bytes
+}
+
+// over ends the current attempt. The job keeps its queue time whatever follows.
+func (j *job) over(r pasar.Record, e ending) {
+	a := j.current()
+	a.Verdict, a.Sequel, a.PeakGPU = &e.verdict, e.sequel, e.peakGPU
+	switch e.sequel.State {
+	case pasar.Queued:
+		j.Phase, j.NotBefore = phaseWaiting, e.sequel.NotBefore
+		if e.sequel.Retry {
+			j.Retried++
+		}
+		if e.sequel.Mem > 0 {
+			j.Spec.Claim.Mem, j.Spec.Claim.Limit = e.sequel.Mem, e.sequel.Limit
+		}
+	case pasar.Paused:
+		j.Phase, j.Verdict = phasePaused, &e.verdict
+	default:
+		j.finish(r, e.end, e.verdict)
+	}
+}
+
+// markerHolds reports whether a job saved and left because it was asked to, as it says itself.
+func markerHolds(e *pasar.ExitRecord) bool {
+	return e.Exit.Signal == 0 && e.Exit.Code == pasar.ExitPaused && e.Marker != nil && e.Marker.Missing == ""
+}
+
+// metBy lets the jobs know that wait for the end of one, if it has ended for good.
+func (s *state) metBy(id pasar.JobID) {
+	if j := s.jobs[id]; j != nil && j.Phase == phaseFinished {
+		s.meet(id, j.End)
+	}
 }
 
 // change replaces a job by a copy that f has changed, unless f says no.

@@ -10,7 +10,7 @@ import (
 	"pasar/ipc"
 )
 
-// serveList streams jobs as JSON lines: running, waiting in the order they are considered, finished
+// serveList streams jobs as JSON lines: running, waiting in the order they are considered, paused, finished
 // from the newest on.
 func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	var r ipc.ListRequest
@@ -86,6 +86,13 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	}); err != nil {
 		return err
 	}
+	for _, j := range p.paused {
+		if !full() && r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+			if err := emit(j, nil); err != nil {
+				return err
+			}
+		}
+	}
 	if err := d.listFinished(ctx, &r, p, emit, full); err != nil {
 		return err
 	}
@@ -151,7 +158,7 @@ func finishedStates(states []pasar.State) []pasar.State {
 // lastSubmitted is the job with the highest id, or nil when there is none.
 func (d *Daemon) lastSubmitted(p *published, r *ipc.ListRequest) (*job, error) {
 	var last *job
-	for _, list := range [][]*job{p.active, p.waiting, p.recent} {
+	for _, list := range [][]*job{p.active, p.waiting, p.paused, p.recent} {
 		for _, j := range list {
 			if (last == nil || j.ID > last.ID) && r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
 				last = j

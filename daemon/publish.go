@@ -16,10 +16,12 @@ type published struct {
 	waiting  []*job        // in the order they are considered
 	reasons  sched.Reasons // why each of them waits, in the same order
 	active   []*job
+	paused   []*job
 	recent   []*job
 	machines map[string]pasar.Inventory
 	incident []incident
 	finished map[pasar.State]int
+	drains   drains
 	problem  string
 }
 
@@ -41,10 +43,12 @@ func (d *Daemon) snapshotOf(reasons sched.Reasons) *published {
 		waiting:  slices.Clone(s.waiters),
 		reasons:  reasons,
 		active:   slices.Clone(s.active),
+		paused:   slices.Clone(s.paused),
 		recent:   slices.Clone(s.recent),
 		machines: map[string]pasar.Inventory{},
 		incident: slices.Clone(s.incident),
 		finished: map[pasar.State]int{},
+		drains:   s.drains,
 	}
 	for k, v := range s.machines {
 		p.machines[k] = v
@@ -155,9 +159,13 @@ func (j *job) row() HistoryRow {
 	if a := j.current(); a != nil {
 		machine = a.Grant.Machine
 	}
+	key := ""
+	if j.leads() { // a group's key finds its first job
+		key = j.Spec.Key
+	}
 	return HistoryRow{
 		Job: j.ID, State: j.End, Created: j.Created, Finished: j.Finished, Submitter: j.Spec.Submitter,
-		By: j.Spec.By, Name: j.Spec.Name, Key: j.Spec.Key, Machine: machine, Tags: j.Spec.Tags, Body: body,
+		By: j.Spec.By, Name: j.Spec.Name, Key: key, Machine: machine, Tags: j.Spec.Tags, Body: body,
 	}
 }
 

@@ -28,6 +28,7 @@ type saved struct {
 	Machines  map[string]pasar.Inventory `json:"machines"`
 	Incidents []incident                 `json:"incidents"`
 	Finished  map[pasar.State]int        `json:"finished"`
+	Drains    drains                     `json:"drains"`
 
 	jobs []*job // unfinished ones, then the recent ones, oldest first; in the parts after the head
 }
@@ -44,10 +45,11 @@ func (s *state) freeze() saved {
 	sv := saved{
 		Format: savedFormat, Seq: s.seq, Next: s.next,
 		Machines: map[string]pasar.Inventory{}, Finished: map[pasar.State]int{},
-		Incidents: slices.Clone(s.incident),
+		Incidents: slices.Clone(s.incident), Drains: s.drains,
 	}
 	sv.jobs = append(sv.jobs, s.waiters...)
 	sv.jobs = append(sv.jobs, s.active...)
+	sv.jobs = append(sv.jobs, s.paused...)
 	for _, j := range slices.Backward(s.recent) {
 		sv.jobs = append(sv.jobs, j)
 	}
@@ -149,14 +151,17 @@ func (sv *saved) state() (*state, error) {
 			return nil, errSnapshot
 		}
 		s.jobs[j.ID] = j
-		if j.Spec.Key != "" {
+		if j.Spec.Key != "" && j.leads() {
 			s.keys[j.Spec.Key] = j.ID
 		}
 		switch {
 		case j.Phase == phaseWaiting:
 			s.queue = append(s.queue, s.waiting(j))
+			s.expect(nil, j)
 		case j.underWay():
 			s.active = append(s.active, j)
+		case j.Phase == phasePaused:
+			s.paused = append(s.paused, j)
 		default:
 			s.recent = append(s.recent, j)
 		}
@@ -175,6 +180,9 @@ func (sv *saved) state() (*state, error) {
 	}
 	if sv.Finished != nil {
 		s.finished = sv.Finished
+	}
+	if sv.Drains != nil {
+		s.drains = sv.Drains
 	}
 	return s, nil
 }

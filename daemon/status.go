@@ -17,7 +17,7 @@ func (d *Daemon) status() pasar.StatusView {
 	for _, s := range pasar.States {
 		v.Jobs[s] = p.finished[s]
 	}
-	v.Jobs[pasar.Queued] = len(p.waiting)
+	v.Jobs[pasar.Queued], v.Jobs[pasar.Paused] = len(p.waiting), len(p.paused)
 	for _, j := range p.active {
 		v.Jobs[j.state()]++
 	}

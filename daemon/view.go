@@ -136,7 +136,7 @@ func (d *Daemon) view(j *job, reason *pasar.Reason) pasar.JobView {
 		v.GPUs = append(v.GPUs, a.Grant.GPUs...)
 	}
 	switch {
-	case j.Phase == phaseFinished && j.Verdict != nil:
+	case (j.Phase == phaseFinished || j.Phase == phasePaused) && j.Verdict != nil:
 		v.Reason, v.Summary = pasar.Known(string(j.Verdict.Reason)), pasar.Known(j.Verdict.Summary)
 	case j.Phase == phaseWaiting:
 		if reason == nil {

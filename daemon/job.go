@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"slices"
+	"time"
+
+	"pasar"
+)
+
+// A phase is where a job is in its life; every fact switches on it.
+type phase string
+
+const (
+	phaseWaiting   phase = "waiting"
+	phaseLaunching phase = "launching" // launch journaled; the process is not known to exist
+	phaseRunning   phase = "running"
+	phaseStopping  phase = "stopping" // a stop is journaled
+	phaseLeaving   phase = "leaving"  // nothing of it runs and the claim is free; the record isn't complete
+	phasePaused    phase = "paused"   // neither in the queue nor finished; it has no attempt under way
+	phaseFinished  phase = "finished"
+)
+
+// A job is everything the daemon knows of one. A job that has been put into the state is never
+// changed: apply replaces it by a changed copy, so that readers need no lock. Slices in it are shared
+// by the copies, so they are replaced and never written to, except Attempts.
+type job struct {
+	ID        pasar.JobID           `json:"id"`
+	Spec      pasar.Spec            `json:"spec"`
+	Phase     phase                 `json:"phase"`
+	End       pasar.State           `json:"end,omitempty"` // finished: completed, failed or cancelled
+	QueueTime time.Time             `json:"queue_time"`
+	Created   time.Time             `json:"created"`
+	Finished  time.Time             `json:"finished,omitzero"`
+	Git       *pasar.Git            `json:"git,omitempty"`
+	Attempts  []pasar.AttemptRecord `json:"attempts,omitempty"`
+	Verdict   *pasar.Verdict        `json:"verdict,omitempty"` // of the job's end, or of its pause; the attempts have their own
+
+	Unmet     []pasar.Dependency `json:"unmet,omitempty"`     // those of Spec.After whose jobs haven't ended
+	NotBefore time.Time          `json:"not_before,omitzero"` // waiting: the gap before a retry
+	Retried   int                `json:"retried,omitempty"`   // retries used
+	Earlier   int                `json:"earlier,omitempty"`   // attempts from before the last restart: neither their time nor their ends count for this run
+	GoesOn    bool               `json:"goes_on,omitempty"`   // it goes on from a pause or from a checkpoint that it left when it was stopped: with its resume command, if it has one
+}
+
+func (j *job) clone() *job {
+	c := *j
+	c.Attempts = slices.Clone(j.Attempts)
+	return &c
+}
+
+// state is the phase as clients see it.
+func (j *job) state() pasar.State {
+	switch j.Phase {
+	case phaseWaiting:
+		return pasar.Queued
+	case phaseLaunching:
+		return pasar.Starting
+	case phaseRunning:
+		return pasar.Running
+	case phaseStopping, phaseLeaving:
+		return pasar.Stopping // never running: its claim may be another's already
+	case phasePaused:
+		return pasar.Paused
+	}
+	return j.End
+}
+
+// holds reports whether the job's current attempt holds its claim.
+func (j *job) holds() bool {
+	return j.Phase == phaseLaunching || j.Phase == phaseRunning || j.Phase == phaseStopping
+}
+
+// underWay reports whether the current attempt has not ended.
+func (j *job) underWay() bool { return j.holds() || j.Phase == phaseLeaving }
+
+// current is the latest attempt, or nil.
+func (j *job) current() *pasar.AttemptRecord {
+	if len(j.Attempts) == 0 {
+		return nil
+	}
+	return &j.Attempts[len(j.Attempts)-1]
+}
+
+// leads reports whether the job is alone or the first of its group, whose key is then its own.
+func (j *job) leads() bool { return j.Spec.Group == 0 || j.Spec.Group == j.ID }
+
+// checkpoint is the path that the job last said it can go on from; empty if it never did.
+func (j *job) checkpoint() string {
+	for i := len(j.Attempts) - 1; i >= 0; i-- {
+		a := &j.Attempts[i]
+		if a.Exit != nil && markerHolds(a.Exit) {
+			return a.Exit.Marker.Checkpoint
+		}
+		if a.Checkpoint != nil && a.Checkpoint.Path != "" {
+			return a.Checkpoint.Path
+		}
+	}
+	return ""
+}
+
+// left is what is left of the job's estimate after the attempts of this run that are over; 0: not known.
+func (j *job) left() time.Duration {
+	left := j.Spec.Time
+	for i := min(j.Earlier, len(j.Attempts)); i < len(j.Attempts); i++ {
+		if a := &j.Attempts[i]; !a.EndedAt.IsZero() {
+			left -= ranOver(a)
+		}
+	}
+	return time.Duration(max(0, left))
+}
+
+// ranOver is how long an attempt that is over ran, at most if its end was not seen.
+func ranOver(a *pasar.AttemptRecord) pasar.Duration {
+	if a.Exit != nil || a.StartedAt.IsZero() {
+		return a.RunTime
+	}
+	return max(0, pasar.Duration(a.EndedAt.Sub(a.StartedAt)))
+}
