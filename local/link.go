@@ -25,6 +25,7 @@ type link struct {
 // keep remembers a control connection on which a status was read.
 func (m *Machine) keep(h target.Handle, c *ipc.AttachConn, s *ipc.Status) {
 	o := observationOf(h, s)
+	m.roster.enrol(h, pasar.Holding{}) // its claim is read when that matters: not on the way to a job
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {

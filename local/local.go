@@ -61,6 +61,7 @@ type Machine struct {
 	boot   string
 	ladder *ladder
 	pool   *pool
+	roster *roster
 	keys   keyLocks
 	work   sync.WaitGroup // goroutines of ours
 
@@ -122,6 +123,7 @@ func newOn(o Options, h host) (*Machine, error) {
 		o: o, log: o.Log, boot: boot,
 		links:   map[target.Handle]*link{},
 		cleared: map[target.Handle]bool{},
+		roster:  newRoster(),
 		step:    func(string) error { return nil },
 
 		launchTimeout: launchTimeout,

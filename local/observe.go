@@ -34,6 +34,7 @@ func (m *Machine) observe(ctx context.Context, h target.Handle) (target.Observat
 		if err != nil || o.Status != "" {
 			return o, nil, err
 		}
+		m.roster.enrol(h, holding)
 		// A supervisor lives. One on its way in or out doesn't answer for a moment.
 		l, err := dial(ctx, h, holding)
 		if err == nil && l.last.Status == target.Ended && l.last.Record == nil {

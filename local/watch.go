@@ -152,6 +152,7 @@ func over(s target.Status) bool { return s == target.Exited || s == target.Ended
 
 // Acknowledge lets the supervisor of an ended attempt leave.
 func (m *Machine) Acknowledge(ctx context.Context, h target.Handle) error {
+	m.roster.dismiss(h)
 	m.mu.Lock()
 	delete(m.cleared, h)
 	l := m.links[h]
