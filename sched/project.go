@@ -12,7 +12,7 @@ import (
 type Forecast struct {
 	ID      pasar.JobID
 	Start   time.Time // of a running job, when it started
-	Finish  time.Time // zero: not known, since it has no estimate
+	Finish  time.Time // zero: not known, since it has no estimate, or is past it
 	Machine string
 	GPUs    []pasar.GPURef
 	Guess   bool // its start rests on the end of a job that has no estimate, or is past it
@@ -37,6 +37,24 @@ func (p *Projection) Find(id pasar.JobID) (Forecast, bool) {
 
 // Project looks ahead from now until every waiting job that can start has, or passes have been made (0: as
 // many as it takes). It is pure, as Decide is.
+//
+// Jobs are taken to end well, so that what comes after them may start; a job stopped for another one
+// queues again, with what it lost still to do. Preemption is looked for at once and not later on.
 func Project(in Input, now time.Time, passes int) Projection {
-	return Projection{Cut: true}
+	p := newLookahead(in, now)
+	for n := 1; ; n++ {
+		p.pass(n == 1)
+		if !p.more() {
+			break
+		}
+		if passes > 0 && n >= passes {
+			p.out.Cut = true
+			break
+		}
+		if !p.advance() {
+			break
+		}
+	}
+	slices.SortFunc(p.out.Jobs, func(a, b Forecast) int { return cmp.Compare(a.ID, b.ID) })
+	return p.out
 }

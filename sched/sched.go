@@ -25,6 +25,7 @@ type Machine struct {
 	External  pasar.External // what whole claims that say nothing make of strangers; empty: share
 	Seen      []GPUSeen      // what the last look saw, in any order; a GPU that isn't in it goes by the ledger alone
 	Prefer    []string       // UUIDs of GPUs in the order in which they are given out, before the others
+	Settles   time.Duration  // how long a slice that starts on a GPU in Seen has it to itself to take its memory; 0: no wait
 }
 
 // GPUSeen is what the last look at a GPU saw.
@@ -58,6 +59,7 @@ type Job struct {
 	Machine   string // only there; empty is anywhere
 
 	Preempt   bool               // may stop running jobs with a lower bid
+	Promised  bool               // jobs were stopped for it and it hasn't started since: it goes first
 	NotBefore time.Time          // for --begin, or the gap before a retry; zero: now
 	Retry     bool               // NotBefore is the gap before a retry
 	After     []pasar.Dependency // those that aren't met yet

@@ -1,0 +1,149 @@
+package sched
+
+import (
+	"slices"
+	"time"
+
+	"pasar"
+)
+
+// A lookahead is a projection being made.
+type lookahead struct {
+	in      Input // its own; as it will be at now
+	now     time.Time
+	guessed map[pasar.JobID]bool // running jobs whose end is a guess, or rests on one
+	taint   map[string]bool      // GPUs, and machines' other places, last given up by such a job
+	met     map[pasar.JobID]bool // jobs whose end was a guess, for those that come after them
+	out     Projection
+}
+
+func newLookahead(in Input, now time.Time) *lookahead {
+	p := &lookahead{in: in, now: now, guessed: map[pasar.JobID]bool{}, taint: map[string]bool{}, met: map[pasar.JobID]bool{}}
+	p.in.Waiting, p.in.Active = slices.Clone(in.Waiting), slices.Clone(in.Active)
+	for i := range p.in.Active {
+		r := &p.in.Active[i]
+		left, guess := r.left(now)
+		f := Forecast{ID: r.ID, Start: r.Started, Machine: r.Grant.Machine, GPUs: r.Grant.GPUs}
+		if !guess {
+			f.Finish = now.Add(left)
+		}
+		p.guessed[r.ID] = guess
+		r.Ends = now.Add(left)
+		p.out.Jobs = append(p.out.Jobs, f)
+	}
+	return p
+}
+
+// pass makes one decision and carries it out.
+func (p *lookahead) pass(first bool) {
+	plan := Decide(p.in, p.now)
+	for _, s := range plan.Starts {
+		i := slices.IndexFunc(p.in.Waiting, func(j Job) bool { return j.ID == s.ID })
+		j := p.in.Waiting[i]
+		p.in.Waiting = slices.Delete(p.in.Waiting, i, i+1)
+		r := Running{ID: j.ID, Bid: j.Bid, Grant: s.Grant, Started: p.now, Estimate: j.Estimate, Group: j.Group}
+		left, guess := r.left(p.now)
+		f := Forecast{ID: j.ID, Start: p.now, Machine: s.Grant.Machine, GPUs: s.Grant.GPUs, Guess: p.met[j.ID] || p.rests(&s.Grant)}
+		if !guess {
+			f.Finish = p.now.Add(left)
+		}
+		r.Ends = p.now.Add(left)
+		p.guessed[j.ID] = guess || f.Guess
+		p.in.Active = append(p.in.Active, r)
+		p.out.Jobs = append(p.out.Jobs, f)
+	}
+	if !first {
+		return
+	}
+	p.out.Stops = plan.Stops
+	for _, s := range plan.Stops {
+		i := slices.IndexFunc(p.in.Active, func(r Running) bool { return r.ID == s.ID })
+		r := &p.in.Active[i]
+		r.Stopping, r.StopFor, r.Ends = true, s.For, p.now.Add(soon)
+	}
+}
+
+// more reports whether any waiting job isn't held for good.
+func (p *lookahead) more() bool {
+	return slices.ContainsFunc(p.in.Waiting, func(j Job) bool { return !j.Held })
+}
+
+// advance goes on to the next moment at which something changes; false when nothing will.
+func (p *lookahead) advance() bool {
+	var next time.Time
+	consider := func(t time.Time) {
+		if t.After(p.now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for i := range p.in.Active {
+		consider(p.in.Active[i].Ends)
+	}
+	for i := range p.in.Waiting {
+		consider(p.in.Waiting[i].NotBefore)
+	}
+	for i := range p.in.Machines {
+		for k := range p.in.Machines[i].Seen {
+			consider(p.in.Machines[i].Seen[k].Settle)
+		}
+	}
+	if next.IsZero() {
+		return false
+	}
+	p.now = next
+	var still []Running
+	for _, r := range p.in.Active {
+		if r.Ends.After(p.now) {
+			still = append(still, r)
+			continue
+		}
+		p.end(&r)
+	}
+	p.in.Active = still
+	return true
+}
+
+// end makes room, meets dependencies, and queues what was preempted anew.
+func (p *lookahead) end(r *Running) {
+	guess := p.guessed[r.ID]
+	if len(r.Grant.GPUs) == 0 {
+		p.taint[r.Grant.Machine] = p.taint[r.Grant.Machine] || guess
+	}
+	for _, ref := range r.Grant.GPUs {
+		p.taint[r.Grant.Machine+" "+ref.UUID] = guess
+	}
+	if r.Stopping && r.StopFor != 0 && !r.Leaving {
+		p.requeue(r)
+		return
+	}
+	for i := range p.in.Waiting {
+		j := &p.in.Waiting[i]
+		k := slices.IndexFunc(j.After, func(d pasar.Dependency) bool { return d.Job == r.ID && d.Met(pasar.Completed) })
+		if k >= 0 {
+			j.After = slices.DeleteFunc(slices.Clone(j.After), func(d pasar.Dependency) bool { return d.Job == r.ID && d.Met(pasar.Completed) })
+			p.met[j.ID] = p.met[j.ID] || guess
+		}
+	}
+}
+
+// requeue is what becomes of a preempted job. It is taken to have queued when it started, which is
+// later than it did.
+func (p *lookahead) requeue(r *Running) {
+	j := Job{ID: r.ID, Bid: r.Bid, QueueTime: r.Started, Claim: r.Grant.Claim, Group: r.Group}
+	if r.Estimate > 0 {
+		j.Estimate = max(r.Estimate-p.now.Sub(r.Started), 0)
+		if lost := p.now.Sub(r.SafeSince); !r.SafeSince.IsZero() && lost > 0 {
+			j.Estimate += lost
+		}
+	}
+	p.in.Waiting = append(p.in.Waiting, j)
+	p.out.Jobs = slices.DeleteFunc(p.out.Jobs, func(f Forecast) bool { return f.ID == r.ID })
+}
+
+// rests reports whether a grant is of what a job with a guessed end gave up.
+func (p *lookahead) rests(grant *pasar.Grant) bool {
+	if len(grant.GPUs) == 0 {
+		return p.taint[grant.Machine]
+	}
+	return slices.ContainsFunc(grant.GPUs, func(ref pasar.GPURef) bool { return p.taint[grant.Machine+" "+ref.UUID] })
+}
