@@ -232,7 +232,11 @@ type AttemptRecord struct {
 	Notes      []Event     `json:"notes,omitempty"` // the last MaxNotes
 	PeakGPU    *Bytes      `json:"peak_gpu,omitempty"`
 	Xids       []Xid       `json:"xids,omitempty"` // of its GPUs while it ran, the last MaxXids
-	Sequel     Sequel      `json:"sequel,omitzero"`
+
+	Waited        Duration `json:"waited,omitempty"`         // in the queue, before it
+	CheckpointRan Duration `json:"checkpoint_ran,omitempty"` // how long it had run by the boot clock at Checkpoint, and at Resumed; 0: not known
+	ResumedRan    Duration `json:"resumed_ran,omitempty"`
+	Sequel        Sequel   `json:"sequel,omitzero"`
 }
 
 // MaxXids is how many Xids of an attempt are kept in its record.

@@ -11,7 +11,7 @@ import (
 // about a job that isn't there, or about an attempt that is no longer the current one, changes
 // nothing but what history keeps.
 func (s *state) apply(r pasar.Record) {
-	s.seq = r.Seq
+	s.seq, s.at = r.Seq, r.At
 	switch f := r.Fact.(type) {
 	case pasar.Submitted:
 		s.next = max(s.next, f.Job+1)
@@ -100,9 +100,9 @@ func (s *state) apply(r pasar.Record) {
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
 			switch f.Event.Kind {
 			case pasar.EventCheckpoint:
-				a.Checkpoint = &f.Event
+				a.Checkpoint, a.CheckpointRan = &f.Event, eventRan(&r, a, f.Event.At)
 			case pasar.EventResumed:
-				a.Resumed = &f.Event
+				a.Resumed, a.ResumedRan = &f.Event, eventRan(&r, a, f.Event.At)
 			case pasar.EventNote:
 				notes := append(slices.Clone(a.Notes), f.Event) // the old list may be shared
 				a.Notes = notes[max(0, len(notes)-pasar.MaxNotes):]
@@ -112,8 +112,8 @@ func (s *state) apply(r pasar.Record) {
 	case pasar.Ended:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
 			a.Exit, a.EndedAt, a.RunTime = &f.Exit, f.Exit.EndedAt, f.Exit.RunTime
-			if f.Exit.Checkpoint != nil {
-				a.Checkpoint = f.Exit.Checkpoint
+			if last := f.Exit.Checkpoint; last != nil && (a.Checkpoint == nil || !a.Checkpoint.At.Equal(last.At)) {
+				a.Checkpoint, a.CheckpointRan = last, 0
 			}
 			if a.EndedAt.IsZero() {
 				a.EndedAt = r.At
@@ -125,7 +125,7 @@ func (s *state) apply(r pasar.Record) {
 		s.metBy(f.Job)
 	case pasar.Lost:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
-			a.EndedAt = r.At
+			a.EndedAt, a.RunTime = r.At, lostRan(&r, a)
 			j.over(r, ending{pasar.Failed, f.Verdict, f.Sequel, f.PeakGPU})
 			return true
 		})

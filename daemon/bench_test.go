@@ -57,7 +57,7 @@ func BenchmarkListView(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		v := d.view(j, &reason)
+		v := d.view(j, &reason, nil)
 		buf, _ = v.AppendJSON(buf[:0])
 	}
 }

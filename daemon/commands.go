@@ -23,6 +23,9 @@ func wrongState(j *job, what string) *ipc.Error {
 func (d *Daemon) prepare(spec *pasar.Spec) error {
 	set := d.settings.Load()
 	spec.Submitter, spec.UID = d.User, d.UID
+	if err := d.auto(spec); err != nil {
+		return err
+	}
 	if spec.Claim.Kind == pasar.Slice {
 		spec.Claim.Limit = set.Margin.Limit(spec.Claim.Mem)
 	} else {

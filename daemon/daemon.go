@@ -154,7 +154,13 @@ type Daemon struct {
 	pub     atomic.Pointer[published]
 	index   sync.Map // pasar.JobID → *job, as committed; unfinished and recently finished ones
 	latest  sync.Map // pasar.JobID → *progress of running attempts
+	usuals  sync.Map // fingerprint → usual, as committed
 	changed broadcast
+
+	looks    chan looking  // unbuffered: taken up by the loop alone
+	asks     chan struct{} // for a forecast; buffered
+	outlook  atomic.Pointer[forecast]
+	foreseen broadcast // a new forecast
 
 	tenders map[pasar.JobID]*tender // owned by the loop
 	effects sync.WaitGroup
@@ -178,6 +184,8 @@ func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
 		Deps:    deps,
 		inbox:   make(chan message, 256),
 		beats:   make(chan struct{}),
+		looks:   make(chan looking),
+		asks:    make(chan struct{}, 1),
 		tenders: map[pasar.JobID]*tender{},
 		gits:    make(chan gitRequest, 64),
 		started: deps.Clock.Now(),
@@ -204,6 +212,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.stopReq = cancel
 	d.effects.Go(func() { d.readGits(ctx) })
 	d.effects.Go(func() { d.retain(ctx) })
+	d.effects.Go(func() { d.foresee(ctx) })
 	err := d.loop(ctx)
 	cancel()
 	d.effects.Wait()

@@ -254,7 +254,7 @@ func TestWhatAJobReportsIsKeptOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return d.view(j, nil)
+			return d.view(j, nil, nil)
 		}
 		v := view()
 		if n := v.Attempts[0].Notes; len(n) != 1 || n[0].Text != `warming up\x1b[2J` {

@@ -14,7 +14,7 @@ func (s *state) waiting(j *job) sched.Job {
 		Bid:       j.Spec.Bid,
 		QueueTime: j.QueueTime,
 		Claim:     j.Spec.Claim,
-		Estimate:  j.left(),
+		Estimate:  s.left(j),
 		Held:      j.Spec.Hold,
 		Machine:   j.Spec.Machine,
 		Preempt:   j.Spec.Preempt,
@@ -60,7 +60,7 @@ func (s *state) input(blocked string) sched.Input {
 func (s *state) running(j *job) sched.Running {
 	a := j.current()
 	r := sched.Running{
-		ID: j.ID, Bid: j.Spec.Bid, Grant: a.Grant, Started: a.LaunchedAt, Estimate: j.left(),
+		ID: j.ID, Bid: j.Spec.Bid, Grant: a.Grant, Started: a.LaunchedAt, Estimate: s.left(j),
 		Group: j.Spec.Group, Preemptible: !j.Spec.NonPreemptible,
 	}
 	if !a.StartedAt.IsZero() {

@@ -39,7 +39,10 @@ type job struct {
 	NotBefore time.Time          `json:"not_before,omitzero"` // waiting: the gap before a retry
 	Retried   int                `json:"retried,omitempty"`   // retries used
 	Earlier   int                `json:"earlier,omitempty"`   // attempts from before the last restart: neither their time nor their ends count for this run
+	Waits     time.Time          `json:"waits,omitzero"`      // when it last began to wait; zero: with QueueTime
 	GoesOn    bool               `json:"goes_on,omitempty"`   // it goes on from a pause or from a checkpoint that it left when it was stopped: with its resume command, if it has one
+
+	like fingerprint // of Spec, as filed
 }
 
 func (j *job) clone() *job {
@@ -98,21 +101,12 @@ func (j *job) checkpoint() string {
 	return ""
 }
 
-// left is what is left of the job's estimate after the attempts of this run that are over; 0: not known.
-func (j *job) left() time.Duration {
-	left := j.Spec.Time
-	for i := min(j.Earlier, len(j.Attempts)); i < len(j.Attempts); i++ {
-		if a := &j.Attempts[i]; !a.EndedAt.IsZero() {
-			left -= ranOver(a)
-		}
-	}
-	return time.Duration(max(0, left))
-}
+// left is what is left of what the job says of its time, after the attempts of this run that are over; 0: not known.
+func (j *job) left() time.Duration { return j.leftOf(j.Spec.Time) }
 
-// ranOver is how long an attempt that is over ran, at most if its end was not seen.
-func ranOver(a *pasar.AttemptRecord) pasar.Duration {
-	if a.Exit != nil || a.StartedAt.IsZero() {
-		return a.RunTime
+func (j *job) leftOf(estimate pasar.Duration) time.Duration {
+	if estimate <= 0 {
+		return 0
 	}
-	return max(0, pasar.Duration(a.EndedAt.Sub(a.StartedAt)))
+	return time.Duration(max(0, estimate-ranInAll(j)))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"pasar"
 	"pasar/ipc"
@@ -24,16 +25,21 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	defer end()
 	w := &lineWriter{call: c}
 	n := 0
+	p := d.pub.Load()
+	outlook := sync.OnceValue(func() *forecast { return d.forecastOf(ctx, p) })
 	emit := func(j *job, reason *pasar.Reason) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		n++
-		v := d.view(j, reason)
+		var f *forecast
+		if j.Phase == phaseWaiting {
+			f = outlook()
+		}
+		v := d.view(j, reason, f)
 		return w.view(&v)
 	}
 	full := func() bool { return r.Limit > 0 && n >= r.Limit }
-	p := d.pub.Load()
 	if len(r.Jobs) > 0 {
 		for _, id := range r.Jobs {
 			j, err := d.find(id)
@@ -78,9 +84,13 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	if err := w.flush(); err != nil {
 		return err
 	}
+	var f *forecast
+	if len(waiting) > 0 {
+		f = outlook()
+	}
 	if err := inBlocks(ctx, len(waiting), c.Chunk, func(dst []byte, k int) ([]byte, error) {
 		i := waiting[k]
-		v := d.view(p.waiting[i], p.reasonAt(i))
+		v := d.view(p.waiting[i], p.reasonAt(i), f)
 		dst, err := v.AppendJSON(dst)
 		return append(dst, '\n'), err
 	}); err != nil {

@@ -123,6 +123,8 @@ func (d *Daemon) loop(ctx context.Context) error {
 			case m := <-d.inbox:
 				pending = append(pending, m)
 			case <-d.beats:
+			case l := <-d.looks:
+				d.looked(l, nil)
 			case <-wake.C:
 				pending = append(pending, message{})
 			case <-quiet.C:
@@ -186,7 +188,7 @@ func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 			b.replies = append(b.replies, d.command(m.command, now, &b.batch, record))
 		}
 	}
-	plan := sched.Decide(d.state.input(""), now)
+	plan := sched.Decide(d.input(d.state, ""), now)
 	for _, st := range plan.Starts {
 		j := d.state.jobs[st.ID]
 		st.Grant.At = now
@@ -280,8 +282,7 @@ func (d *Daemon) degraded(ctx context.Context, b turned) ([]message, bool) {
 	problem := fmt.Sprintf("can't write the journal in %s: %v", d.DataDir, b.failed)
 	d.Log.Error("journal failed", "error", b.failed)
 	refuse := func(c *command) {
-		c.reply <- outcome{err: &ipc.Error{Code: ipc.CodeUnavailable, Message: problem,
-			Hint: "running jobs go on and nothing that was answered is lost; free the disk, and pasar goes on by itself"}}
+		c.reply <- outcome{err: refusal(problem)}
 	}
 	var kept []message
 	keep := func(ms []message) {
@@ -317,6 +318,8 @@ func (d *Daemon) degraded(ctx context.Context, b turned) ([]message, bool) {
 			case m := <-d.inbox:
 				keep([]message{m})
 			case <-d.beats:
+			case l := <-d.looks:
+				d.looked(l, refusal(problem))
 			case <-again.C:
 				waiting = false
 			}
@@ -335,6 +338,11 @@ func (d *Daemon) degraded(ctx context.Context, b turned) ([]message, bool) {
 		// Effects of the lost batch never began; launches that are in the state have their tenders.
 		return kept, true
 	}
+}
+
+func refusal(problem string) error {
+	return &ipc.Error{Code: ipc.CodeUnavailable, Message: problem,
+		Hint: "running jobs go on and nothing that was answered is lost; free the disk, and pasar goes on by itself"}
 }
 
 // saveSnapshot encodes and saves the state beside the loop. It reports false when the last one is

@@ -80,6 +80,7 @@ func (d *Daemon) reindex() {
 		d.index.Store(id, j)
 	}
 	d.state.touched = nil
+	d.learn(true)
 }
 
 func (d *Daemon) reindexTouched() {
@@ -91,6 +92,7 @@ func (d *Daemon) reindexTouched() {
 		}
 	}
 	d.state.touched = d.state.touched[:0]
+	d.learn(false)
 }
 
 // lookup finds a job that is unfinished or ended recently, as last committed.

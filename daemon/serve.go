@@ -23,21 +23,24 @@ func (d *Daemon) Serve(ctx context.Context, c *ipc.Call) error {
 
 // handlers has one entry for each of ipc.Requests; a test holds that.
 var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
-	ipc.VerbSubmit:   (*Daemon).serveSubmit,
-	ipc.VerbList:     (*Daemon).serveList,
-	ipc.VerbShow:     (*Daemon).serveShow,
-	ipc.VerbLogs:     (*Daemon).serveLogs,
-	ipc.VerbWait:     (*Daemon).serveWait,
-	ipc.VerbCancel:   (*Daemon).serveCancel,
-	ipc.VerbBid:      (*Daemon).serveBid,
-	ipc.VerbRestart:  (*Daemon).serveRestart,
-	ipc.VerbHold:     func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, true) },
-	ipc.VerbRelease:  func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, false) },
-	ipc.VerbStatus:   (*Daemon).serveStatus,
-	ipc.VerbFacts:    (*Daemon).serveFacts,
-	ipc.VerbAttach:   (*Daemon).serveAttach,
-	ipc.VerbReload:   (*Daemon).serveReload,
-	ipc.VerbShutdown: (*Daemon).serveShutdown,
+	ipc.VerbSubmit:     (*Daemon).serveSubmit,
+	ipc.VerbList:       (*Daemon).serveList,
+	ipc.VerbShow:       (*Daemon).serveShow,
+	ipc.VerbLogs:       (*Daemon).serveLogs,
+	ipc.VerbWait:       (*Daemon).serveWait,
+	ipc.VerbCancel:     (*Daemon).serveCancel,
+	ipc.VerbBid:        (*Daemon).serveBid,
+	ipc.VerbRestart:    (*Daemon).serveRestart,
+	ipc.VerbHold:       func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, true) },
+	ipc.VerbRelease:    func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, false) },
+	ipc.VerbStatus:     (*Daemon).serveStatus,
+	ipc.VerbFacts:      (*Daemon).serveFacts,
+	ipc.VerbPlanSubmit: (*Daemon).servePlanSubmit,
+	ipc.VerbPlanBid:    (*Daemon).servePlanBid,
+	ipc.VerbStats:      (*Daemon).serveStats,
+	ipc.VerbAttach:     (*Daemon).serveAttach,
+	ipc.VerbReload:     (*Daemon).serveReload,
+	ipc.VerbShutdown:   (*Daemon).serveShutdown,
 }
 
 // maxRequestID bounds the random id of a mutating request.
@@ -55,6 +58,18 @@ func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
 		return err
 	}
+	if err := d.checkSubmit(&r); err != nil {
+		return err
+	}
+	o, err := d.do(ctx, d.submit(r))
+	if err != nil {
+		return err
+	}
+	return d.answerSubmit(ctx, c, o)
+}
+
+// checkSubmit completes a submit and says what is wrong with it, as far as that doesn't depend on the state.
+func (d *Daemon) checkSubmit(r *ipc.SubmitRequest) error {
 	if err := d.admit(); err != nil {
 		return err
 	}
@@ -69,15 +84,11 @@ func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 		return &ipc.Error{Code: ipc.CodeOverLimit, Message: fmt.Sprintf("the environment is %s; at most %s", pasar.Bytes(size), pasar.Bytes(pasar.MaxEnv)),
 			Hint: "submit with --no-env and name what the job needs with --env"}
 	}
-	o, err := d.do(ctx, d.submit(r))
-	if err != nil {
-		return err
-	}
-	return d.answerSubmit(c, o)
+	return nil
 }
 
 // answerSubmit tells what became of a job that was queued, or found by its key.
-func (d *Daemon) answerSubmit(c *ipc.Call, o outcome) error {
+func (d *Daemon) answerSubmit(ctx context.Context, c *ipc.Call, o outcome) error {
 	id := o.jobs[0]
 	j, err := d.find(id)
 	if err != nil {
@@ -87,7 +98,15 @@ func (d *Daemon) answerSubmit(c *ipc.Call, o outcome) error {
 	if w := d.standing().Warning; w != nil {
 		a.Warning, a.Hint = w.Why, w.Fix
 	}
-	v := d.view(j, d.pub.Load().reasonFor(j))
+	p := d.pub.Load()
+	var f *forecast
+	if j.Phase == phaseWaiting && len(p.waiting) <= forecastFew {
+		f = d.forecast(ctx, forecastSoon)
+	}
+	v := d.view(j, p.reasonFor(j), f)
+	if !o.existing {
+		a.Advice = d.usual(j.like).advice(&j.Spec)
+	}
 	switch {
 	case j.Phase == phaseWaiting:
 		a.Sentence = *v.Summary
@@ -102,25 +121,29 @@ func (d *Daemon) answerSubmit(c *ipc.Call, o outcome) error {
 	return c.Answer(a)
 }
 
-func (d *Daemon) serveShow(_ context.Context, c *ipc.Call) error {
+func (d *Daemon) serveShow(ctx context.Context, c *ipc.Call) error {
 	var r ipc.ShowRequest
 	if err := c.Bind(&r); err != nil {
 		return err
 	}
-	b, err := d.viewJSON(r.Job)
+	b, err := d.viewJSON(ctx, r.Job)
 	if err != nil {
 		return err
 	}
 	return c.Answer(ipc.ViewAnswer{JSON: b})
 }
 
-func (d *Daemon) viewJSON(id pasar.JobID) ([]byte, error) {
+func (d *Daemon) viewJSON(ctx context.Context, id pasar.JobID) ([]byte, error) {
 	p := d.pub.Load()
 	j, err := d.find(id)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(d.view(j, p.reasonFor(j)))
+	var f *forecast
+	if j.Phase == phaseWaiting {
+		f = d.forecast(ctx, forecastWait)
+	}
+	return json.Marshal(d.view(j, p.reasonFor(j), f))
 }
 
 func (d *Daemon) serveStatus(_ context.Context, c *ipc.Call) error {
@@ -246,7 +269,7 @@ func (d *Daemon) serveRestart(ctx context.Context, c *ipc.Call) error {
 	if err != nil {
 		return err
 	}
-	return d.answerSubmit(c, o)
+	return d.answerSubmit(ctx, c, o)
 }
 
 func (d *Daemon) serveAttach(ctx context.Context, c *ipc.Call) error {

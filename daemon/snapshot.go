@@ -29,6 +29,7 @@ type saved struct {
 	Incidents []incident                 `json:"incidents"`
 	Finished  map[pasar.State]int        `json:"finished"`
 	Drains    drains                     `json:"drains"`
+	Past      []*pastKind                `json:"past"`
 
 	jobs []*job // unfinished ones, then the recent ones, oldest first; in the parts after the head
 }
@@ -45,7 +46,7 @@ func (s *state) freeze() saved {
 	sv := saved{
 		Format: savedFormat, Seq: s.seq, Next: s.next,
 		Machines: map[string]pasar.Inventory{}, Finished: map[pasar.State]int{},
-		Incidents: slices.Clone(s.incident), Drains: s.drains,
+		Incidents: slices.Clone(s.incident), Drains: s.drains, Past: s.past.freeze(),
 	}
 	sv.jobs = append(sv.jobs, s.waiters...)
 	sv.jobs = append(sv.jobs, s.active...)
@@ -146,10 +147,12 @@ func thaw(b []byte) (*state, error) {
 // state files the jobs where they belong.
 func (sv *saved) state() (*state, error) {
 	s := newState()
+	s.past = thawPast(sv.Past)
 	for _, j := range sv.jobs {
 		if j == nil {
 			return nil, errSnapshot
 		}
+		j.like = fingerprintOf(&j.Spec)
 		s.jobs[j.ID] = j
 		if j.Spec.Key != "" && j.leads() {
 			s.keys[j.Spec.Key] = j.ID

@@ -34,6 +34,9 @@ type state struct {
 	finished map[pasar.State]int
 	drains   drains
 	after    map[pasar.JobID][]pasar.JobID // waiting jobs by each job whose end they wait for
+	past     *past                         // what finished jobs needed
+	stale    map[fingerprint]bool          // their past has grown: estimates of those that wait are to be made anew
+	at       time.Time                     // of the record that is being applied
 	touched  []pasar.JobID                 // replaced or forgotten since the last publish
 	ended    []*job                        // finished since the last batch: their rows go with it, also of those that have left memory
 }
@@ -56,12 +59,15 @@ func newState() *state {
 		finished: map[pasar.State]int{},
 		drains:   drains{},
 		after:    map[pasar.JobID][]pasar.JobID{},
+		past:     newPast(),
+		stale:    map[fingerprint]bool{},
 	}
 }
 
 // put replaces a job and files it where its phase says.
 func (s *state) put(j *job) {
 	old := s.jobs[j.ID]
+	s.follow(old, j)
 	s.jobs[j.ID] = j
 	s.touched = append(s.touched, j.ID)
 	if j.Spec.Key != "" && j.leads() {

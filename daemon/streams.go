@@ -40,7 +40,7 @@ func (d *Daemon) serveWait(ctx context.Context, c *ipc.Call) error {
 				still = append(still, id)
 				continue
 			}
-			b, err := json.Marshal(d.view(j, nil))
+			b, err := json.Marshal(d.view(j, nil, nil))
 			if err != nil {
 				return fmt.Errorf("encode job: %w", err)
 			}
