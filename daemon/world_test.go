@@ -206,12 +206,13 @@ type world struct {
 	machine *targettest.World
 	nonces  int
 	boot    string
+	up      time.Time                            // since when the machine has been up
 	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
 }
 
 func newWorld(t *testing.T, gpus int) *world {
 	return &world{t: t, journal: newMemJournal(), machine: targettest.NewWorld(targettest.Machine(gpus, 80*pasar.GiB)),
-		boot: "boot-1", wrap: func(f *targettest.Fake) target.Target { return f }}
+		boot: "boot-1", up: time.Now().Add(-time.Hour), wrap: func(f *targettest.Fake) target.Target { return f }}
 }
 
 type fakeClock struct{ start time.Time }
@@ -236,7 +237,7 @@ func (w *world) start(crash func(b Batch, done bool) bool) *running {
 	f := w.machine.View()
 	var mu sync.Mutex
 	d, err := New(ctx, Deps{
-		Journal: l, History: l, Target: w.wrap(f), Clock: fakeClock{time.Now().Add(-time.Hour)}, Boot: w.boot,
+		Journal: l, History: l, Target: w.wrap(f), Clock: fakeClock{w.up}, Boot: w.boot,
 		Random: func() string {
 			mu.Lock()
 			defer mu.Unlock()

@@ -1,0 +1,268 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/sched"
+	"pasar/target"
+	"pasar/target/targettest"
+)
+
+// exact lets every job run for as long as it says: for its --time, which its name repeats.
+func exact(a target.Attempt) targettest.Script {
+	d, err := time.ParseDuration(string(a.Spec.Argv[0]))
+	if err != nil {
+		return targettest.Script{}
+	}
+	return targettest.Script{For: d}
+}
+
+func timed(run time.Duration, bid pasar.Bid, claim pasar.Claim) pasar.Spec {
+	s := spec(run.String(), bid)
+	s.Time, s.Claim = pasar.Duration(run), claim
+	return s
+}
+
+func whole(n int) pasar.Claim { return pasar.Claim{Kind: pasar.Whole, GPUs: n} }
+
+func slice(mem pasar.Bytes) pasar.Claim {
+	return pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: mem, Limit: mem + mem/10}
+}
+
+// foreseen is the daemon's forecast, as a reader gets it.
+func (r *running) outlook() *forecast {
+	r.w.t.Helper()
+	f := r.forecast(context.Background(), forecastWait)
+	if f == nil {
+		r.w.t.Fatal("there is no forecast")
+	}
+	return f
+}
+
+func (r *running) seen(id pasar.JobID) pasar.JobView {
+	r.w.t.Helper()
+	j, err := r.find(id)
+	if err != nil {
+		r.w.t.Fatal(err)
+	}
+	return r.view(j, r.pub.Load().reasonFor(j), r.outlook())
+}
+
+func TestWhatIsProjectedForThirtyJobsComesTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 4)
+		w.machine.OnLaunch(exact)
+		d := w.start(nil)
+		claims := []pasar.Claim{whole(1), whole(2), slice(20 * pasar.GiB), whole(1), whole(4), slice(50 * pasar.GiB), {Kind: pasar.NoGPU}}
+		var ids []pasar.JobID
+		for i := range 30 {
+			run := time.Duration(7+(i*37)%113) * time.Minute
+			ids = append(ids, d.submit(timed(run, pasar.Bid(1000+(i%3)*10), claims[i%len(claims)])))
+		}
+		for round := range 2 { // from the beginning, and from the middle
+			type promise struct{ start, finish time.Time }
+			said := map[pasar.JobID]promise{}
+			for _, id := range ids {
+				v := d.seen(id)
+				if v.State.Finished() {
+					continue
+				}
+				if v.Projected.Start == nil || v.Projected.Finish == nil {
+					t.Fatalf("job %d is %s and projected from %v to %v", id, v.State, v.Projected.Start, v.Projected.Finish)
+				}
+				said[id] = promise{*v.Projected.Start, *v.Projected.Finish}
+			}
+			if want := 30 - 12*round; len(said) < min(want, 5) {
+				t.Fatalf("only %d jobs are projected", len(said))
+			}
+			if round == 0 {
+				defer func() {
+					waited := 0
+					for id, p := range said {
+						a := d.lookupOrFind(id).current()
+						if !a.StartedAt.Equal(p.start) || !a.EndedAt.Equal(p.finish) {
+							t.Errorf("job %d ran from %s to %s; projected were %s and %s", id,
+								a.StartedAt, a.EndedAt, p.start, p.finish)
+						}
+						if a.StartedAt.After(d.lookupOrFind(id).Created) {
+							waited++
+						}
+					}
+					if waited < 15 {
+						t.Errorf("only %d jobs waited: that proves little", waited)
+					}
+				}()
+				time.Sleep(61 * time.Minute)
+				continue
+			}
+			time.Sleep(48 * time.Hour)
+			synctest.Wait()
+			for id, p := range said {
+				a := d.lookupOrFind(id).current()
+				if !a.StartedAt.Equal(p.start) || !a.EndedAt.Equal(p.finish) {
+					t.Errorf("in the middle: job %d ran from %s to %s; projected were %s and %s", id,
+						a.StartedAt, a.EndedAt, p.start, p.finish)
+				}
+			}
+		}
+		w.check()
+	})
+}
+
+func (r *running) lookupOrFind(id pasar.JobID) *job {
+	r.w.t.Helper()
+	j, err := r.find(id)
+	if err != nil {
+		r.w.t.Fatal(err)
+	}
+	return j
+}
+
+func TestNothingIsProjectedWhileNobodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.machine.OnLaunch(exact)
+		d := w.start(nil)
+		for range 5 {
+			d.submit(timed(time.Hour, 1000, whole(1)))
+		}
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		if f := d.Daemon.outlook.Load(); f != nil {
+			t.Errorf("a forecast of %s was made for nobody", f.at)
+		}
+		first := d.outlook()
+		if again := d.outlook(); again != first {
+			t.Error("a second reader got another forecast, though nothing had happened")
+		}
+		time.Sleep(2 * forecastFor)
+		if later := d.outlook(); later == first {
+			t.Error("an old forecast was taken for a fresh one")
+		}
+		newest := d.outlook()
+		d.submit(timed(time.Hour, 1000, whole(1)))
+		if later := d.outlook(); later == newest {
+			t.Error("a forecast of before the last submit was taken for a fresh one")
+		}
+	})
+}
+
+func TestAReaderDoesNotWaitForAForecastThatDoesNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		d.submit(spec("a", 1000))
+		w.journal.setFail(true)
+		go func() { _, _ = d.do(context.Background(), d.hold(oneJob("r", 1), true)) }() // finds the disk full
+		synctest.Wait()
+		began := time.Now()
+		f := d.forecast(context.Background(), forecastWait)
+		if took := time.Since(began); took > forecastWait {
+			t.Errorf("a reader waited %s", took)
+		}
+		if f != nil {
+			t.Error("a forecast came of a state that isn't on disk")
+		}
+		w.journal.setFail(false)
+	})
+}
+
+func TestEstimatesComeFromWhatIsSaidThenHistoryThenPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.machine.OnLaunch(exact)
+		d := w.start(nil)
+		unsaid := func(run time.Duration) pasar.Spec {
+			s := timed(run, 1000, whole(1))
+			s.Time, s.Tags = 0, []string{"bert"}
+			return s
+		}
+		if v := d.seen(d.submit(unsaid(10 * time.Minute))); v.EstSource != nil {
+			t.Errorf("the first of its kind has an estimate by %s", *v.EstSource)
+		}
+		second := d.submit(unsaid(20 * time.Minute))
+		if v := d.seen(second); v.Projected.Finish != nil {
+			t.Errorf("its end is projected for %s, by nothing", v.Projected.Finish)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		// The first has ended: of its kind one took 10 minutes, which counts at once for the second.
+		v := d.seen(second)
+		if v.EstSource == nil || *v.EstSource != "history" || v.EstRuntime.Seconds() != 600 || v.Remaining.Seconds() != 600 {
+			t.Errorf("estimate %v by %v, %v left", v.EstRuntime, v.EstSource, v.Remaining)
+		}
+		third := d.submit(unsaid(time.Hour))
+		if v := d.seen(third); v.Projected.Start == nil || v.Projected.Start.Sub(time.Now()) != 10*time.Minute {
+			t.Errorf("behind a job of 10 minutes by history it starts %v", v.Projected.Start)
+		}
+		for i := range 10 {
+			time.Sleep(time.Minute)
+			step, total := float64(i+1), 40.0
+			w.machine.Report(key(second, 1), pasar.Event{Kind: pasar.EventProgress, At: time.Now(), Step: &step, TotalSteps: &total})
+			synctest.Wait()
+		}
+		// Ten minutes for a quarter.
+		if v = d.seen(second); *v.EstSource != "progress" || v.Remaining.Seconds() != 1800 {
+			t.Errorf("estimate %v by %s, %v left", v.EstRuntime, *v.EstSource, v.Remaining)
+		}
+		if v := d.seen(third); v.Projected.Start.Sub(time.Now()) != 30*time.Minute {
+			t.Errorf("behind a job of 30 minutes by its pace it starts %v", v.Projected.Start)
+		}
+	})
+}
+
+func TestListsGetEachJobsOwnForecast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.machine.OnLaunch(exact)
+		d := w.start(nil)
+		began := time.Now()
+		for i := range 5 {
+			d.submit(timed(time.Hour, pasar.Bid(1000+i), whole(1))) // 1, then 5, 4, 3, 2
+		}
+		for _, want := range []struct {
+			id pasar.JobID
+			h  int
+		}{{5, 1}, {4, 2}, {3, 3}, {2, 4}} {
+			v := d.seen(want.id)
+			if v.Projected.Start == nil || v.Projected.Start.Sub(began) != time.Duration(want.h)*time.Hour {
+				t.Errorf("job %d starts %v, want in %d h", want.id, v.Projected.Start, want.h)
+			}
+		}
+		if _, ok := d.outlook().of(99); ok {
+			t.Error("a job that isn't there has a forecast")
+		}
+	})
+}
+
+func BenchmarkForecastLookup(b *testing.B) {
+	f := &forecast{index: map[pasar.JobID]int32{}}
+	for i := range 10_000 {
+		id := pasar.JobID(i + 1)
+		f.Jobs = append(f.Jobs, schedForecast(id))
+		f.index[id] = int32(i)
+	}
+	i := 0
+	for b.Loop() {
+		if i++; i > 10_000 {
+			i = 1
+		}
+		if _, ok := f.of(pasar.JobID(i)); !ok {
+			b.Fatal(fmt.Sprint("no forecast of job ", i))
+		}
+	}
+}
+
+func schedForecast(id pasar.JobID) sched.Forecast {
+	return sched.Forecast{ID: id, Start: time.Unix(1e9, 0)}
+}
+
+func oneJob(request string, id pasar.JobID) ipc.JobsRequest {
+	return ipc.JobsRequest{Request: request, Jobs: []pasar.JobID{id}}
+}
