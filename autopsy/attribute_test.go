@@ -24,6 +24,10 @@ func oomed(limit pasar.Bytes, own bool, oom, kills int64) *pasar.CgroupUse {
 
 var cancel = &pasar.Stop{Why: pasar.StopCancel, By: "ada", Grace: pasar.Duration(30 * time.Second)}
 
+var pause = &pasar.Stop{Why: pasar.StopPause, By: "ada", PauseFile: true, Grace: pasar.Duration(30 * time.Second)}
+
+var good = &pasar.Marker{Checkpoint: "/ckpt/9"}
+
 const trace = `
 epoch 1 loss 0.3
 Traceback (most recent call last):
@@ -62,10 +66,52 @@ var cases = []struct {
 		pasar.CodeCancelled, "cancelled by ada (its end was not seen: the machine rebooted)", pasar.Certain, pasar.BlameUser},
 	{"ended before the stop got anywhere", Evidence{Stop: cancel, Exit: code(0)},
 		pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
-	{"preempted", Evidence{Stop: &pasar.Stop{Why: pasar.StopPreempt}, StopStep: pasar.StepTerm, Exit: code(0)},
-		pasar.CodePreempted, "preempted by a job with a higher bid: after SIGTERM it exited with code 0", pasar.Certain, pasar.BlamePasar},
-	{"paused", Evidence{Stop: &pasar.Stop{Why: pasar.StopPause, By: "ada"}, StopStep: pasar.StepTerm, Exit: code(0)},
-		pasar.CodePreempted, "paused by ada: after SIGTERM it exited with code 0", pasar.Certain, pasar.BlameUser},
+	{"preempted", Evidence{Stop: &pasar.Stop{Why: pasar.StopPreempt}, StopStep: pasar.StepTerm, Exit: code(1)},
+		pasar.CodePreempted, "preempted by a job with a higher bid: after SIGTERM it exited with code 1", pasar.Certain, pasar.BlamePasar},
+	{"preempted by a job that is known", Evidence{Stop: &pasar.Stop{Why: pasar.StopPreempt}, StopStep: pasar.StepTerm, Exit: sig(syscall.SIGTERM), For: "job 42 (train)"},
+		pasar.CodePreempted, "preempted by job 42 (train): it ended on SIGTERM", pasar.Certain, pasar.BlamePasar},
+	{"preempted, and saved by the pause file", Evidence{Stop: &pasar.Stop{Why: pasar.StopPreempt}, StopStep: pasar.StepFile, Exit: code(75), Marker: good},
+		pasar.CodePreempted, "preempted by a job with a higher bid: asked by the pause file, it exited with code 75", pasar.Certain, pasar.BlamePasar},
+	{"preempted, unseen", Evidence{Stop: &pasar.Stop{Why: pasar.StopPreempt}, Lost: "the machine rebooted"},
+		pasar.CodePreempted, "preempted by a job with a higher bid (its end was not seen: the machine rebooted)", pasar.Certain, pasar.BlamePasar},
+	{"completed as it was to make room", Evidence{Stop: &pasar.Stop{Why: pasar.StopPreempt}, StopStep: pasar.StepTerm, Exit: code(0), RunTime: pasar.Duration(time.Hour)},
+		pasar.CodeCompleted, "completed after 1h, though it was asked to make room", pasar.Certain, pasar.BlameJob},
+	{"paused", Evidence{Stop: pause, StopStep: pasar.StepFile, Exit: code(75), Marker: good},
+		pasar.CodePaused, "paused by ada: it saved /ckpt/9", pasar.Certain, pasar.BlameUser},
+	{"paused on SIGTERM", Evidence{Stop: pause, StopStep: pasar.StepTerm, Exit: code(75), Marker: good},
+		pasar.CodePaused, "paused by ada: it saved /ckpt/9", pasar.Certain, pasar.BlameUser},
+	{"paused by force", Evidence{Stop: pause, StopStep: pasar.StepKill, Exit: sig(syscall.SIGKILL)},
+		pasar.CodePaused, "paused by ada, by force: it did not end within its grace of 30s and was killed", pasar.Certain, pasar.BlameUser},
+	{"paused by force, no marker", Evidence{Stop: pause, StopStep: pasar.StepTerm, Exit: code(75), Marker: &pasar.Marker{Missing: "no marker"}},
+		pasar.CodePaused, "paused by ada, by force: after SIGTERM it exited with code 75, without a marker that holds (no marker)", pasar.Certain, pasar.BlameUser},
+	{"asked to pause, no marker", Evidence{Stop: pause, StopStep: pasar.StepFile, Exit: code(75)},
+		pasar.CodeExit, "it was asked to pause by ada and exited with code 75, without a marker, so nothing says that it saved", pasar.Certain, pasar.BlameJob},
+	{"asked to pause, marker of nothing", Evidence{Stop: pause, StopStep: pasar.StepFile, Exit: code(75), Marker: &pasar.Marker{Checkpoint: "/x", Missing: "/x: no such file"}},
+		pasar.CodeExit, "it was asked to pause by ada and exited with code 75, without a marker that holds (/x: no such file), so nothing says that it saved", pasar.Certain, pasar.BlameJob},
+	{"asked to pause, another code", Evidence{Stop: pause, StopStep: pasar.StepFile, Exit: code(3), Marker: good},
+		pasar.CodeExit, "exited with code 3; it wrote nothing, after it was asked to pause by ada; it left a marker, but exited with code 3 and not with 75", pasar.Certain, pasar.BlameJob},
+	{"asked to pause, crashed", Evidence{Stop: pause, StopStep: pasar.StepFile, Exit: sig(syscall.SIGSEGV)},
+		pasar.CodeSignal, "killed by SIGSEGV, after it was asked to pause by ada", pasar.Certain, pasar.BlameJob},
+	{"asked to pause, completed", Evidence{Stop: pause, StopStep: pasar.StepFile, Exit: code(0)},
+		pasar.CodeCompleted, "completed, after it was asked to pause by ada", pasar.Certain, pasar.BlameJob},
+	{"asked to pause, ended before that got anywhere", Evidence{Stop: pause, Exit: code(75), Marker: good, Output: 1},
+		pasar.CodeExit, "exited with code 75", pasar.Certain, pasar.BlameJob},
+	{"asked to pause, lost", Evidence{Stop: pause, Lost: "the machine rebooted"},
+		pasar.CodeLost, "lost: the machine rebooted", pasar.Certain, pasar.BlameMachine},
+	{"exits as if it had been asked", Evidence{Exit: code(75), Marker: good, Output: 1},
+		pasar.CodeExit, "exited with code 75", pasar.Certain, pasar.BlameJob},
+	{"cancelled while paused", Evidence{Stop: cancel, Paused: true},
+		pasar.CodeCancelled, "cancelled by ada while it was paused", pasar.Certain, pasar.BlameUser},
+	{"a stop of a kind not known here", Evidence{Stop: &pasar.Stop{Why: "whim"}, StopStep: pasar.StepTerm, Exit: code(1)},
+		pasar.CodeCancelled, "cancelled: after SIGTERM it exited with code 1", pasar.Certain, pasar.BlameUser},
+	{"dependency", Evidence{Unmet: "job 41 (prep) failed, and it was to start only if that completed"},
+		pasar.CodeDependency, "never started: job 41 (prep) failed, and it was to start only if that completed", pasar.Certain, pasar.BlameJob},
+	{"time limit, saved", Evidence{Stop: &pasar.Stop{Why: pasar.StopLimit}, StopStep: pasar.StepFile, Exit: code(75), Marker: good, RunTime: pasar.Duration(2 * time.Hour)},
+		pasar.CodeTimeLimit, "paused at its time limit after 2h: it saved /ckpt/9", pasar.Certain, pasar.BlameJob},
+	{"time limit, marker of nothing", Evidence{Stop: &pasar.Stop{Why: pasar.StopLimit}, StopStep: pasar.StepTerm, Exit: code(75), Marker: &pasar.Marker{Missing: "it is damaged"}},
+		pasar.CodeTimeLimit, "stopped at its time limit: after SIGTERM it exited with code 75, without a marker that holds (it is damaged)", pasar.Certain, pasar.BlameJob},
+	{"time limit, ended well", Evidence{Stop: &pasar.Stop{Why: pasar.StopLimit}, StopStep: pasar.StepTerm, Exit: code(0)},
+		pasar.CodeTimeLimit, "stopped at its time limit: after SIGTERM it exited with code 0", pasar.Certain, pasar.BlameJob},
 	{"time limit", Evidence{Stop: &pasar.Stop{Why: pasar.StopLimit}, StopStep: pasar.StepKill, Exit: sig(syscall.SIGKILL),
 		Grace: pasar.Duration(5 * time.Second), RunTime: pasar.Duration(2 * time.Hour)},
 		pasar.CodeTimeLimit, "stopped at its time limit after 2h: it did not end within its grace of 5s and was killed", pasar.Certain, pasar.BlameJob},
@@ -296,8 +342,13 @@ func FuzzAttribute(f *testing.F) {
 	f.Add(true, 143, 15, "", "", 0, "cancel", "ada", "term", "gone", "", "", "x\x00y", int64(1))
 	f.Add(true, 0, 9, "", "chdir", -5, "pause", "\n", "kill", "", "", "\xff", "Traceback (most recent call last):\n", int64(-1))
 	f.Fuzz(func(t *testing.T, seen bool, code, signal int, launch, step string, errno int, why, who, stopStep, lost, argv0, cwd, tail string, n int64) {
+		marker := &pasar.Marker{Checkpoint: cwd, Missing: lost}
+		if n%2 == 0 {
+			marker = nil
+		}
 		e := Evidence{LaunchError: launch, LaunchStep: step, Errno: errno, StopStep: pasar.StopStep(stopStep), Lost: lost, Argv0: argv0,
-			Cwd: cwd, Grace: pasar.Duration(n), RunTime: pasar.Duration(n), PeakHost: pasar.Bytes(n), Tail: strings.Split(tail, "\n"), Output: n}
+			Cwd: cwd, Grace: pasar.Duration(n), RunTime: pasar.Duration(n), PeakHost: pasar.Bytes(n), Tail: strings.Split(tail, "\n"), Output: n,
+			Marker: marker, For: argv0, Paused: n%3 == 0}
 		if seen {
 			e.Exit = &pasar.Exit{Code: code, Signal: signal}
 		}

@@ -20,6 +20,11 @@ type Evidence struct {
 	Cgroup      *pasar.CgroupUse // what was counted for the job; nil: nothing
 	Tail        []string         // last lines as rendered text
 	Output      int64            // bytes written
+
+	Marker *pasar.Marker // what the job left to say that it saved; nil: nothing, and nothing was due
+	For    string        // preempted: the job that is to have the room, in words; empty: not known
+	Unmet  string        // it waited for a job that didn't end as it must: which, in words; set only then
+	Paused bool          // it was paused, and had no attempt under way
 }
 
 // Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary

@@ -1,6 +1,10 @@
 package autopsy
 
-import "pasar"
+import (
+	"fmt"
+
+	"pasar"
+)
 
 // ownRules are about what pasar did or knows itself. It decides, whatever the log or the status says: a
 // job that saves its state on SIGTERM and exits 0 was stopped all the same.
@@ -9,19 +13,39 @@ import "pasar"
 // its stop got anywhere ended by itself.
 var ownRules = []rule{
 	{
-		name:       "preempted",
-		when:       stoppedFor(pasar.StopPreempt),
-		code:       pasar.CodePreempted,
-		summary:    func(e *Evidence) string { return "preempted by a job with a higher bid" + howStopped(e) },
+		name:       "dependency",
+		when:       func(e *Evidence) bool { return e.Unmet != "" },
+		code:       pasar.CodeDependency,
+		summary:    func(e *Evidence) string { return "never started: " + e.Unmet },
+		hint:       say("`pasar restart` queues it again, and then it doesn't wait for what has ended"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameJob,
+	},
+	{
+		name: "preempted",
+		when: func(e *Evidence) bool { return stoppedFor(e, pasar.StopPreempt) && !exitedWell(e) },
+		code: pasar.CodePreempted,
+		summary: func(e *Evidence) string {
+			return "preempted by " + or(e.For, "a job with a higher bid") + howStopped(e)
+		},
 		hint:       say("it is queued again with its old place among equal bids; --non-preemptible would have kept it running"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlamePasar,
 	},
 	{
-		name:       "time limit",
-		when:       stoppedFor(pasar.StopLimit),
+		name:       "paused at the time limit",
+		when:       func(e *Evidence) bool { return stoppedFor(e, pasar.StopLimit) && saved(e) },
 		code:       pasar.CodeTimeLimit,
-		summary:    func(e *Evidence) string { return "stopped at its time limit" + after(e) + howStopped(e) },
+		summary:    func(e *Evidence) string { return "paused at its time limit" + after(e) + savedWhat(e) },
+		hint:       say("`pasar resume` goes on from there; `pasar edit --time-limit` gives it longer"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameJob,
+	},
+	{
+		name:       "time limit",
+		when:       func(e *Evidence) bool { return stoppedFor(e, pasar.StopLimit) },
+		code:       pasar.CodeTimeLimit,
+		summary:    func(e *Evidence) string { return "stopped at its time limit" + after(e) + howStopped(e) + missing(e) },
 		hint:       say("raise --time-limit, or let the program go on from a checkpoint"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameJob,
@@ -29,15 +53,39 @@ var ownRules = []rule{
 	},
 	{
 		name:       "paused",
-		when:       stoppedFor(pasar.StopPause),
-		code:       pasar.CodePreempted,
-		summary:    func(e *Evidence) string { return "paused" + by(e) + howStopped(e) },
+		when:       func(e *Evidence) bool { return stoppedFor(e, pasar.StopPause) && saved(e) },
+		code:       pasar.CodePaused,
+		summary:    func(e *Evidence) string { return "paused" + by(e) + savedWhat(e) },
+		hint:       say("`pasar resume` goes on from there"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
 	},
 	{
-		name:       "cancelled", // and any other stop
-		when:       stopped,
+		name: "paused by force",
+		when: func(e *Evidence) bool {
+			return stoppedFor(e, pasar.StopPause) && (e.StopStep == pasar.StepTerm || e.StopStep == pasar.StepKill) && e.Exit != nil && !exitedWell(e)
+		},
+		code:       pasar.CodePaused,
+		summary:    func(e *Evidence) string { return "paused" + by(e) + ", by force" + howStopped(e) + missing(e) },
+		hint:       say("what it did since its last checkpoint is lost; `pasar resume` starts it again"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameUser,
+	},
+	{
+		name: "pause incomplete",
+		when: func(e *Evidence) bool { return stoppedFor(e, pasar.StopPause) && exit(pasar.ExitPaused)(e) },
+		code: pasar.CodeExit,
+		summary: func(e *Evidence) string {
+			return "it was asked to pause" + by(e) + " and " + exited(e) + missing(e) + ", so nothing says that it saved"
+		},
+		hint:       say("to be paused a program writes {\"checkpoint\": PATH} to $PASAR_CHECKPOINT_READY, by rename, and then exits with 75; `pasar guide jobs` has an example"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameJob,
+		evidence:   lastLines,
+	},
+	{
+		name:       "cancelled", // and any stop of a kind that is not known here
+		when:       func(e *Evidence) bool { return stopped(e) && !otherStops[e.Stop.Why] },
 		code:       pasar.CodeCancelled,
 		summary:    func(e *Evidence) string { return "cancelled" + by(e) + howStopped(e) },
 		hint:       say("`pasar restart` queues it again"),
@@ -63,8 +111,56 @@ func stopped(e *Evidence) bool {
 	return e.StopStep != pasar.StepNone || e.Exit == nil
 }
 
-func stoppedFor(why pasar.StopWhy) func(*Evidence) bool {
-	return func(e *Evidence) bool { return stopped(e) && e.Stop.Why == why }
+func stoppedFor(e *Evidence, why pasar.StopWhy) bool { return stopped(e) && e.Stop.Why == why }
+
+// otherStops have rules of their own. A job that wasn't saved when it was asked to pause, or that completed
+// when it was to make room, ended as it ended.
+var otherStops = map[pasar.StopWhy]bool{pasar.StopPreempt: true, pasar.StopPause: true, pasar.StopLimit: true}
+
+// exitedWell: a job that ends well has done what it was to do, whoever asked it to go.
+func exitedWell(e *Evidence) bool { return exit(0)(e) }
+
+// saved reports whether the job kept the pause contract: the code, the marker and what the marker names.
+func saved(e *Evidence) bool {
+	return exit(pasar.ExitPaused)(e) && e.Marker != nil && e.Marker.Missing == ""
+}
+
+func savedWhat(e *Evidence) string { return ": it saved " + oneLine(e.Marker.Checkpoint, pathRunes) }
+
+// missing says which part of the pause contract was missing when a job kept the rest.
+func missing(e *Evidence) string {
+	switch {
+	case saved(e):
+		return ""
+	case exit(pasar.ExitPaused)(e) && e.Marker == nil:
+		return ", without a marker"
+	case exit(pasar.ExitPaused)(e):
+		return ", without a marker that holds (" + oneLine(e.Marker.Missing, pathRunes) + ")"
+	case e.Marker != nil && e.Marker.Missing == "" && e.Exit != nil:
+		return fmt.Sprintf("; it left a marker, but %s and not with %d", ended(e), pasar.ExitPaused)
+	}
+	return ""
+}
+
+// ended is "exited with code 7", or "was killed by SIGKILL".
+func ended(e *Evidence) string {
+	if e.Exit != nil && e.Exit.Signal != 0 {
+		return "was ended by " + signalName(e.Exit.Signal)
+	}
+	return exited(e)
+}
+
+// though is what a verdict adds for a job that was asked to pause or to make room and ended as it ended.
+func though(e *Evidence) string {
+	switch {
+	case stoppedFor(e, pasar.StopPreempt) && exitedWell(e):
+		return ", though it was asked to make room"
+	case !stoppedFor(e, pasar.StopPause) || e.Exit == nil || exit(pasar.ExitPaused)(e):
+		return ""
+	case exitedWell(e) || e.StopStep == pasar.StepFile:
+		return ", after it was asked to pause" + by(e) + missing(e)
+	}
+	return ""
 }
 
 // howStopped says how far a stop got.
@@ -79,11 +175,17 @@ func howStopped(e *Evidence) string {
 			s += " of " + or(grace, e.Grace).String()
 		}
 		s += " and was killed"
+	case e.StopStep == pasar.StepFile && e.Exit != nil:
+		s = ": asked by the pause file, it " + ended(e)
+	case e.StopStep == pasar.StepFile:
+		s = ": it was asked by the pause file"
 	case e.StopStep != pasar.StepNone:
 		s = ": it ended on SIGTERM"
 		if e.Exit != nil && e.Exit.Signal == 0 {
 			s = ": after SIGTERM it " + exited(e)
 		}
+	case e.Lost == "" && e.Paused:
+		return " while it was paused"
 	case e.Lost == "":
 		return " while it waited to start"
 	}

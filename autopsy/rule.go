@@ -47,6 +47,8 @@ var retryable = map[pasar.Code]*bool{
 	pasar.CodeSignal:      nil,
 	pasar.CodeKernelOOM:   nil, // with the same limit it may be as before, or what else used memory is gone
 	pasar.CodeExit:        nil,
+	pasar.CodePaused:      &yes, // by `pasar resume`
+	pasar.CodeDependency:  nil,  // not before what it waited for ends as it must
 }
 
 // yes and no are never changed; verdicts point at them.
@@ -55,7 +57,7 @@ var yes, no = true, false
 func (r *rule) verdict(e *Evidence) pasar.Verdict {
 	v := pasar.Verdict{
 		Reason:     r.code,
-		Summary:    oneLine(r.summary(e), summaryRunes),
+		Summary:    oneLine(r.summary(e)+though(e), summaryRunes),
 		Evidence:   []pasar.Line{}, // [] in JSON, never null
 		Confidence: r.confidence,
 		Retryable:  retryable[r.code],
