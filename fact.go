@@ -179,8 +179,9 @@ type Reported struct {
 
 // GitRead is what git said of the working directory, read after the submit was answered.
 type GitRead struct {
-	Job JobID `json:"job"`
-	Git Git   `json:"git"`
+	Job  JobID `json:"job"`
+	More int   `json:"more,omitempty"` // so many jobs after it, of its array or sweep, have the same
+	Git  Git   `json:"git"`
 }
 
 // Answered remembers what a mutating request was answered, so that a repeat gets the same.
@@ -188,6 +189,7 @@ type Answered struct {
 	Request string  `json:"request"`
 	Verb    string  `json:"verb"`
 	Jobs    []JobID `json:"jobs,omitempty"`
+	Count   int     `json:"count,omitempty"` // submit: so many jobs from the first of Jobs on; 0: Jobs has all
 	// Existing: a submit whose key was known; it made no job.
 	Existing bool `json:"existing,omitempty"`
 }

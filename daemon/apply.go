@@ -49,7 +49,9 @@ func (s *state) apply(r pasar.Record) {
 	case pasar.Released:
 		s.change(f.Job, func(j *job) bool { j.Spec.Hold = false; return j.Phase == phaseWaiting })
 	case pasar.GitRead:
-		s.change(f.Job, func(j *job) bool { j.Git = &f.Git; return j.Phase != phaseFinished })
+		for _, id := range span(f.Job, f.More+1) {
+			s.change(id, func(j *job) bool { j.Git = &f.Git; return j.Phase != phaseFinished })
+		}
 	case pasar.CancelledWaiting:
 		s.change(f.Job, func(j *job) bool {
 			if j.Phase != phaseWaiting && j.Phase != phasePaused {
@@ -126,7 +128,7 @@ func (s *state) apply(r pasar.Record) {
 	case pasar.Lost:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
 			a.EndedAt, a.RunTime = r.At, lostRan(&r, a)
-			j.over(r, ending{pasar.Failed, f.Verdict, f.Sequel, f.PeakGPU})
+			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
 			return true
 		})
 		s.metBy(f.Job)
@@ -209,7 +211,7 @@ func markerHolds(e *pasar.ExitRecord) bool {
 // metBy lets the jobs know that wait for the end of one, if it has ended for good.
 func (s *state) metBy(id pasar.JobID) {
 	if j := s.jobs[id]; j != nil && j.Phase == phaseFinished {
-		s.meet(id, j.End)
+		s.meet(j)
 	}
 }
 

@@ -52,9 +52,9 @@ type Batch struct {
 	Unfinished []pasar.JobID // finished jobs that were requeued
 }
 
-// A SpecRow is the private part of a submit.
+// A SpecRow is the private part of a submit: what its jobs inherit.
 type SpecRow struct {
-	Job          pasar.JobID
+	Jobs         []pasar.JobID
 	Surroundings pasar.Surroundings
 }
 

@@ -36,7 +36,7 @@ func (s *state) fork() *state {
 		c.after[id] = slices.Clone(who)
 	}
 	c.finished = maps.Clone(s.finished)
-	c.stale, c.touched, c.ended = map[fingerprint]bool{}, nil, nil
+	c.stale, c.touched, c.ended, c.stranded = map[fingerprint]bool{}, nil, nil, nil
 	return &c
 }
 

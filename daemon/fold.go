@@ -38,7 +38,7 @@ func (d *Daemon) fold(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	s.ended = nil // their rows went with their facts
+	s.ended, s.stranded = nil, nil // their rows went with their facts, as did the ends of who waited for them
 	return s, nil
 }
 

@@ -25,19 +25,20 @@ const (
 )
 
 type gitRequest struct {
-	job pasar.JobID
-	dir string
+	job  pasar.JobID
+	more int // jobs after it, of its array or sweep, that share the reading
+	dir  string
 }
 
 // askGit has git read after the submit was answered. When many wait already the job goes without.
-func (d *Daemon) askGit(id pasar.JobID, dir string) {
+func (d *Daemon) askGit(r gitRequest) {
 	if d.ReadGit == nil {
 		return
 	}
 	select {
-	case d.gits <- gitRequest{id, dir}:
+	case d.gits <- r:
 	default:
-		d.Log.Debug("git not read: too many submits", "job", id)
+		d.Log.Debug("git not read: too many submits", "job", r.job)
 	}
 }
 
@@ -87,7 +88,7 @@ func (d *Daemon) readGit(ctx context.Context, dir string, batch []gitRequest) {
 				d.Log.Warn("git diff not kept", "job", r.job, "error", err)
 			}
 		}
-		d.report(ctx, pasar.GitRead{Job: r.job, Git: g})
+		d.report(ctx, pasar.GitRead{Job: r.job, More: r.more, Git: g})
 	}
 }
 

@@ -101,6 +101,23 @@ func (j *job) checkpoint() string {
 	return ""
 }
 
+// argv is what the next attempt runs.
+func (j *job) argv() []pasar.Arg {
+	if j.GoesOn && len(j.Spec.ResumeCommand) > 0 {
+		return j.Spec.ResumeCommand
+	}
+	return j.Spec.Argv
+}
+
+// named is the job in words: "job 41 (prep)".
+func (j *job) named() string {
+	s := "job " + j.ID.String()
+	if j.Spec.Name != "" {
+		s += " (" + pasar.Clean(j.Spec.Name) + ")"
+	}
+	return s
+}
+
 // left is what is left of what the job says of its time, after the attempts of this run that are over; 0: not known.
 func (j *job) left() time.Duration { return j.leftOf(j.Spec.Time) }
 

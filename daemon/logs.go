@@ -47,7 +47,7 @@ func (d *Daemon) serveLogs(ctx context.Context, c *ipc.Call) error {
 	ended, over := true, false
 	if j, err = d.find(r.Job); err == nil {
 		latest := j.current().Attempt == a.Attempt
-		ended, over = !latest || !j.underWay(), latest && j.Phase == phaseFinished
+		ended, over = !latest || !j.underWay(), latest && (j.Phase == phaseFinished || j.Phase == phasePaused)
 	}
 	return c.Answer(ipc.LogsAnswer{Attempt: a.Attempt, Offset: int64(end), Ended: ended, Over: over})
 }

@@ -112,8 +112,8 @@ func (d *Daemon) loop(ctx context.Context) error {
 		if d.state.seq-d.saved >= snapshotEvery && d.saveSnapshot() {
 			d.saved = d.state.seq
 		}
-		if !b.wakeAt.IsZero() {
-			wake.Reset(max(0, b.wakeAt.Sub(d.Clock.Now())))
+		if wake.Stop(); b.wake > 0 {
+			wake.Reset(b.wake)
 		}
 		for len(pending) == 0 {
 			select {
@@ -167,7 +167,8 @@ type turned struct {
 	replies []func()
 	before  []message // as given, for when the append fails
 	plan    sched.Plan
-	wakeAt  time.Time
+	wake    time.Duration // take the next turn by then, even if nothing happens; 0: never
+	woken   bool          // time itself was a reason for this one
 	failed  error
 }
 
@@ -175,26 +176,37 @@ type turned struct {
 func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 	now, mono := d.Clock.Now(), d.Clock.Mono()
 	b := turned{before: ms}
-	record := func(facts ...pasar.Fact) {
+	tell := func(facts ...pasar.Fact) {
 		for _, f := range facts {
-			r := pasar.Record{Seq: d.state.seq + 1, At: now, Mono: mono, Boot: d.Boot, Fact: f}
+			r := pasar.Record{Seq: d.state.seq + 1, At: now, Mono: mono, Boot: d.Boot, Fact: d.withSequel(f, now)}
 			d.state.apply(r)
 			b.batch.Records = append(b.batch.Records, r)
 		}
 	}
+	record := func(facts ...pasar.Fact) {
+		for len(facts) > 0 { // an end may end jobs that wait for it, and so on
+			tell(facts...)
+			facts = d.state.takeStranded()
+		}
+	}
 	for _, m := range ms {
+		b.woken = b.woken || m.command == nil && len(m.facts) == 0
 		record(m.facts...)
 		if m.command != nil {
 			b.replies = append(b.replies, d.command(m.command, now, &b.batch, record))
 		}
 	}
+	record(d.overLimit(now, mono)...)
 	plan := sched.Decide(d.input(d.state, ""), now)
 	for _, st := range plan.Starts {
 		j := d.state.jobs[st.ID]
 		st.Grant.At = now
 		record(pasar.Launched{Job: j.ID, Attempt: len(j.Attempts) + 1, Nonce: d.Random(), Grant: st.Grant})
 	}
-	b.plan, b.wakeAt = plan, plan.WakeAt
+	for _, st := range plan.Stops {
+		record(d.preemption(st)...)
+	}
+	b.plan, b.wake = plan, d.nextWake(plan.WakeAt, now, mono)
 	if len(b.batch.Records) > 0 {
 		d.addFinished(&b.batch)
 		if b.failed = d.Journal.Append(b.batch); b.failed != nil {
@@ -216,7 +228,11 @@ func (d *Daemon) command(c *command, now time.Time, batch *Batch, record func(..
 			err := &ipc.Error{Code: ipc.CodeBadRequest, Message: "this request id was used for another request"}
 			return func() { c.reply <- outcome{err: err} }
 		}
-		return func() { c.reply <- outcome{jobs: a.Jobs, existing: a.Existing} }
+		jobs := a.Jobs
+		if a.Count > 0 {
+			jobs = span(jobs[0], a.Count)
+		}
+		return func() { c.reply <- outcome{jobs: jobs, existing: a.Existing} }
 	}
 	ch, err := c.check(d.state, now)
 	if err != nil {
@@ -226,7 +242,11 @@ func (d *Daemon) command(c *command, now time.Time, batch *Batch, record func(..
 	batch.Specs = append(batch.Specs, ch.specs...)
 	batch.Unfinished = append(batch.Unfinished, ch.unfinished...)
 	if c.request != "" {
-		record(pasar.Answered{Request: c.request, Verb: string(c.verb), Jobs: ch.jobs, Existing: ch.existing})
+		a := pasar.Answered{Request: c.request, Verb: string(c.verb), Jobs: ch.jobs, Existing: ch.existing}
+		if n := len(ch.jobs); c.verb == ipc.VerbSubmit && n > 1 { // their ids follow each other
+			a.Jobs, a.Count = ch.jobs[:1], n
+		}
+		record(a)
 	}
 	return func() { c.reply <- outcome{jobs: ch.jobs, existing: ch.existing} }
 }
@@ -243,6 +263,7 @@ func (d *Daemon) addFinished(b *Batch) {
 
 // startEffects begins what the durable facts call for.
 func (d *Daemon) startEffects(ctx context.Context, records []pasar.Record) {
+	var group *gitRequest
 	for _, r := range records {
 		switch f := r.Fact.(type) {
 		case pasar.Launched:
@@ -258,8 +279,17 @@ func (d *Daemon) startEffects(ctx context.Context, records []pasar.Record) {
 		case pasar.Lost:
 			d.settle(f.Job, f.Attempt)
 		case pasar.Submitted:
-			d.askGit(f.Job, string(f.Spec.Cwd))
+			if r := (gitRequest{job: f.Job, dir: string(f.Spec.Cwd)}); f.Spec.Group == 0 {
+				d.askGit(r)
+			} else if f.Job == f.Spec.Group {
+				group = &r
+			} else if group != nil { // they come together
+				group.more++
+			}
 		}
+	}
+	if group != nil {
+		d.askGit(*group)
 	}
 }
 

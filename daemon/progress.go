@@ -24,13 +24,14 @@ func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
 		}
 		d.report(ctx, pasar.Reported{Job: t.job, Attempt: t.attempt, Event: e})
 	case pasar.EventProgress:
-		v, loaded := d.latest.LoadOrStore(t.job, &progress{first: e, last: e})
-		if loaded {
-			p := v.(*progress)
-			p.mu.Lock()
-			p.last = e
-			p.mu.Unlock()
+		if t.progress == nil {
+			t.progress = &progress{first: e, last: e}
+			d.latest.Store(t.job, t.progress)
+			return
 		}
+		t.progress.mu.Lock()
+		t.progress.last = e
+		t.progress.mu.Unlock()
 	}
 }
 

@@ -29,7 +29,7 @@ type published struct {
 func (d *Daemon) publish(b turned) {
 	d.reindexTouched()
 	old := d.pub.Load()
-	if old != nil && len(b.batch.Records) == 0 && old.seq == d.state.seq && old.problem == "" {
+	if old != nil && len(b.batch.Records) == 0 && !b.woken && old.seq == d.state.seq && old.problem == "" {
 		return
 	}
 	d.pub.Store(d.snapshotOf(b.plan.Reasons))

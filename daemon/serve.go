@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"pasar"
 	"pasar/ipc"
@@ -33,6 +32,11 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbRestart:    (*Daemon).serveRestart,
 	ipc.VerbHold:       func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, true) },
 	ipc.VerbRelease:    func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveHold(ctx, c, false) },
+	ipc.VerbEdit:       (*Daemon).serveEdit,
+	ipc.VerbPause:      (*Daemon).servePause,
+	ipc.VerbResume:     (*Daemon).serveResume,
+	ipc.VerbDrain:      func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveDrain(ctx, c, true) },
+	ipc.VerbUndrain:    func(d *Daemon, ctx context.Context, c *ipc.Call) error { return d.serveDrain(ctx, c, false) },
 	ipc.VerbStatus:     (*Daemon).serveStatus,
 	ipc.VerbFacts:      (*Daemon).serveFacts,
 	ipc.VerbPlanSubmit: (*Daemon).servePlanSubmit,
@@ -94,7 +98,7 @@ func (d *Daemon) answerSubmit(ctx context.Context, c *ipc.Call, o outcome) error
 	if err != nil {
 		return err
 	}
-	a := ipc.SubmitAnswer{Job: id, Existing: o.existing, State: j.state()}
+	a := ipc.SubmitAnswer{Job: id, Jobs: o.jobs, Existing: o.existing, State: j.state()}
 	if w := d.standing().Warning; w != nil {
 		a.Warning, a.Hint = w.Why, w.Fix
 	}
@@ -108,8 +112,12 @@ func (d *Daemon) answerSubmit(ctx context.Context, c *ipc.Call, o outcome) error
 		a.Advice = d.usual(j.like).advice(&j.Spec)
 	}
 	switch {
+	case len(o.jobs) > 1:
+		a.Sentence = d.manySaid(o.jobs)
 	case j.Phase == phaseWaiting:
 		a.Sentence = *v.Summary
+	case j.Phase == phaseFinished && j.Verdict != nil && len(j.Attempts) == j.Earlier:
+		a.Sentence = j.Verdict.Summary
 	case j.Phase == phaseLaunching && len(j.Attempts) == 1:
 		a.Sentence = "starts now"
 	default:
@@ -119,6 +127,29 @@ func (d *Daemon) answerSubmit(ctx context.Context, c *ipc.Call, o outcome) error
 		return fmt.Errorf("encode job: %w", err)
 	}
 	return c.Answer(a)
+}
+
+// manySaid says of the jobs of an array or sweep how many start now.
+func (d *Daemon) manySaid(ids []pasar.JobID) string {
+	starting, waiting := 0, 0
+	for _, id := range ids {
+		switch j := d.lookup(id); {
+		case j == nil || j.Phase == phaseFinished:
+		case j.Phase == phaseWaiting || j.Phase == phasePaused:
+			waiting++
+		default:
+			starting++
+		}
+	}
+	switch {
+	case starting == len(ids):
+		return "all start now"
+	case waiting == len(ids):
+		return "all wait"
+	case starting+waiting < len(ids):
+		return fmt.Sprintf("%d under way, %d waiting, %d ended", starting, waiting, len(ids)-starting-waiting)
+	}
+	return fmt.Sprintf("%d start now, %d wait", starting, waiting)
 }
 
 func (d *Daemon) serveShow(ctx context.Context, c *ipc.Call) error {
@@ -203,6 +234,10 @@ func (d *Daemon) change(ctx context.Context, c *ipc.Call, ids []pasar.JobID, cmd
 	if err != nil {
 		return err
 	}
+	changed := make(map[pasar.JobID]bool, len(o.jobs))
+	for _, id := range o.jobs {
+		changed[id] = true
+	}
 	a := ipc.JobsAnswer{}
 	for _, id := range ids {
 		j, err := d.find(id)
@@ -215,61 +250,10 @@ func (d *Daemon) change(ctx context.Context, c *ipc.Call, ids []pasar.JobID, cmd
 			continue
 		}
 		out := ipc.JobOutcome{Job: id, State: j.state()}
-		out.Sentence, out.Error = say(j, slices.Contains(o.jobs, id))
+		out.Sentence, out.Error = say(j, changed[id])
 		a.Jobs = append(a.Jobs, out)
 	}
 	return c.Answer(a)
-}
-
-func (d *Daemon) serveBid(ctx context.Context, c *ipc.Call) error {
-	var r ipc.BidRequest
-	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
-		return err
-	}
-	j, err := d.find(r.Job)
-	if err != nil {
-		return err
-	}
-	if j.Phase == phaseFinished {
-		return wrongState(j, "given another bid")
-	}
-	if _, err := d.do(ctx, d.bid(r)); err != nil {
-		return err
-	}
-	if j, err = d.find(r.Job); err != nil {
-		return err
-	}
-	out := ipc.JobOutcome{Job: r.Job, State: j.state(), Sentence: fmt.Sprintf("bids %d", j.Spec.Bid)}
-	if reason := d.pub.Load().reasonFor(j); reason != nil {
-		out.Sentence += "; " + reason.Sentence()
-	}
-	return c.Answer(out)
-}
-
-func (d *Daemon) serveRestart(ctx context.Context, c *ipc.Call) error {
-	var r ipc.RestartRequest
-	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
-		return err
-	}
-	old, err := d.find(r.Job)
-	if err != nil {
-		return err
-	}
-	if old.Phase != phaseFinished { // the check says so again, of the state as it is then
-		return wrongState(old, "restarted before it has ended")
-	}
-	if err := d.admit(); err != nil {
-		return err
-	}
-	spec, err := d.restarted(&r, old)
-	if err != nil {
-		return err
-	}
-	o, err := d.do(ctx, d.restart(r, old, spec))
-	if err != nil {
-		return err
-	}
-	return d.answerSubmit(ctx, c, o)
 }
 
 func (d *Daemon) serveAttach(ctx context.Context, c *ipc.Call) error {

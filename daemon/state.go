@@ -37,6 +37,7 @@ type state struct {
 	past     *past                         // what finished jobs needed
 	stale    map[fingerprint]bool          // their past has grown: estimates of those that wait are to be made anew
 	at       time.Time                     // of the record that is being applied
+	stranded []stranded                    // since the loop last looked
 	touched  []pasar.JobID                 // replaced or forgotten since the last publish
 	ended    []*job                        // finished since the last batch: their rows go with it, also of those that have left memory
 }

@@ -9,6 +9,20 @@ import (
 	"pasar/ipc"
 )
 
+// reached reports whether a job is where a client waits for it to be: at its end, or under way. A requeue is
+// no end. A pause is one, unless it is to be waited through: nobody knows when that ends.
+func reached(j *job, r *ipc.WaitRequest) bool {
+	switch j.Phase {
+	case phaseFinished:
+		return true
+	case phasePaused:
+		return !r.ThroughPauses
+	case phaseRunning, phaseStopping, phaseLeaving:
+		return r.Started
+	}
+	return false
+}
+
 // serveWait sends a view for each of the jobs as it ends (or starts, if that is asked).
 func (d *Daemon) serveWait(ctx context.Context, c *ipc.Call) error {
 	var r ipc.WaitRequest
@@ -36,7 +50,7 @@ func (d *Daemon) serveWait(ctx context.Context, c *ipc.Call) error {
 					return err
 				}
 			}
-			if !(j.Phase == phaseFinished || r.Started && (j.Phase == phaseRunning || j.Phase == phaseStopping || j.Phase == phaseLeaving)) {
+			if !reached(j, &r) {
 				still = append(still, id)
 				continue
 			}

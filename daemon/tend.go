@@ -22,6 +22,8 @@ type tender struct {
 	handle  target.Handle
 	seen    bool // that it runs; tendAttempt's own
 
+	progress *progress // what it reported last; nil: nothing. tendAttempt's own
+
 	trouble     string    // with its log; tendAttempt's own, as is the next
 	troubleSaid time.Time // when that was last reported
 
@@ -82,7 +84,9 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 	d.effects.Go(func() {
 		defer cancel()
 		d.tendAttempt(ctx, t, j)
-		d.latest.Delete(j.ID)
+		if t.progress != nil { // the next attempt may have reported by now
+			d.latest.CompareAndDelete(j.ID, t.progress)
+		}
 	})
 	d.effects.Go(func() { d.passStops(ctx, t) })
 }
@@ -146,18 +150,17 @@ func (d *Daemon) launch(ctx context.Context, t *tender, j *job) error {
 	at := target.Attempt{
 		Spec: pasar.AttemptSpec{
 			Key: t.handle.Key, Nonce: t.handle.Nonce,
-			Argv: j.Spec.Argv, Cwd: j.Spec.Cwd, Surroundings: sur,
+			Argv: j.argv(), Cwd: j.Spec.Cwd, Surroundings: sur,
 			Cols: cmp.Or(j.Spec.Cols, pasar.UsualCols), Rows: cmp.Or(j.Spec.Rows, pasar.UsualRows), NoPTY: j.Spec.NoPTY,
-			Grace: j.Spec.Grace, LogMax: set.LogMax, RAM: j.Spec.Claim.RAM,
+			Grace: j.Spec.Grace, LogMax: set.LogMax, RAM: a.Grant.Claim.RAM,
 		},
-		Grant:    a.Grant,
-		GPUTotal: d.gpuTotal(a.Grant),
-		Resuming: a.Attempt > 1,
-	}
-	for _, old := range j.Attempts {
-		if old.Checkpoint != nil && old.Checkpoint.Path != "" {
-			at.Checkpoint = old.Checkpoint.Path
-		}
+		Grant:      a.Grant,
+		GPUTotal:   d.gpuTotal(a.Grant),
+		Resuming:   a.Attempt > 1,
+		Checkpoint: j.checkpoint(),
+		Params:     j.Spec.Params,
+		Index:      j.Spec.Index,
+		ByIndex:    j.Spec.Visible == "index" || j.Spec.Visible == "" && set.ByIndex,
 	}
 	_, err = d.Target.Launch(ctx, at)
 	return err
@@ -288,12 +291,13 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 		LaunchError: rec.LaunchError, LaunchStep: rec.LaunchStep, Errno: rec.Errno,
 		Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Grace: j.Spec.Grace,
 		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Cgroup: rec.Cgroup, Tail: rec.Tail, Output: rec.Output,
+		Marker: rec.Marker,
 	}
 	if rec.LaunchError == "" {
 		e.Exit = &rec.Exit
 	}
 	if rec.Stop != nil && (rec.StopStep != pasar.StepNone || rec.LaunchError != "") {
-		e.Stop, e.StopStep = rec.Stop, rec.StopStep
+		e.Stop, e.StopStep, e.For = rec.Stop, rec.StopStep, d.named(rec.Stop.For)
 	}
 	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e)})
 }
@@ -312,8 +316,20 @@ func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail strin
 	if detail == "" {
 		detail = "it vanished with no exit status"
 	}
-	v := autopsy.Attribute(autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Tail: tail})
-	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: v})
+	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Tail: tail}
+	if stop := t.wanted(); stop != nil { // what was asked of it decides, as if it had been seen to end
+		e.Stop, e.For = stop, d.named(stop.For)
+	}
+	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: autopsy.Attribute(e)})
+}
+
+// named is a job in words, as last committed; empty when there is none.
+func (d *Daemon) named(id pasar.JobID) string {
+	j := d.lookup(id)
+	if j == nil {
+		return ""
+	}
+	return j.named()
 }
 
 // acknowledge tells the target that the end is journaled. Nothing depends on it.

@@ -55,7 +55,9 @@ func (m *memJournal) Append(b Batch) error {
 		m.lines = append(m.lines, l)
 	}
 	for _, s := range b.Specs {
-		m.specs[s.Job] = s.Surroundings
+		for _, id := range s.Jobs {
+			m.specs[id] = s.Surroundings
+		}
 	}
 	for _, id := range b.Unfinished {
 		delete(m.finished, id)

@@ -18,10 +18,10 @@ type Batch struct {
 	Unfinished []pasar.JobID // their rows of finished jobs go: they were restarted
 }
 
-// A SpecRow is what a job inherits. It is private, so it is kept apart from facts, which anyone who
+// A SpecRow is what jobs inherit. It is private, so it is kept apart from facts, which anyone who
 // may ask the daemon can read.
 type SpecRow struct {
-	Job          pasar.JobID
+	Jobs         []pasar.JobID
 	Surroundings pasar.Surroundings
 }
 
@@ -53,8 +53,10 @@ func (s *Store) Append(b Batch) error {
 			}
 		}
 		for i, spec := range b.Specs {
-			if err := s.setSpec(spec.Job, e.hashes[i][:], e.specs[i]); err != nil {
-				return err
+			for _, job := range spec.Jobs {
+				if err := s.setSpec(job, e.hashes[i][:], e.specs[i]); err != nil {
+					return err
+				}
 			}
 		}
 		for _, id := range b.Unfinished {
@@ -73,7 +75,11 @@ func (s *Store) Append(b Batch) error {
 		return s.wrap("append to journal", err)
 	}
 	s.last += int64(len(b.Records))
-	s.grown(e.size, pagesPerJob*(len(b.Finished)+len(b.Unfinished))+pagesPerSpec*len(b.Specs))
+	specs := 0
+	for _, spec := range b.Specs {
+		specs += len(spec.Jobs)
+	}
+	s.grown(e.size, pagesPerJob*(len(b.Finished)+len(b.Unfinished))+pagesPerSpec*specs)
 	return nil
 }
 

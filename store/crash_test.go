@@ -48,7 +48,7 @@ func crashBatch(last int64) Batch {
 	return Batch{
 		Records:  facts(last+1, last+5),
 		Finished: []JobRow{{Job: pasar.JobID(last + 5), Tags: []string{"t"}, Body: make([]byte, 500)}},
-		Specs:    []SpecRow{{pasar.JobID(last + 5), pasar.Surroundings{Nice: int(last % 7)}}},
+		Specs:    []SpecRow{{[]pasar.JobID{pasar.JobID(last + 5)}, pasar.Surroundings{Nice: int(last % 7)}}},
 	}
 }
 

@@ -33,7 +33,7 @@ func TestGenerate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := open(t, dir)
-	appendOK(t, s, Batch{Records: facts(1, 20), Specs: []SpecRow{{1, oldSurroundings()}}, Finished: []JobRow{oldJob()}})
+	appendOK(t, s, Batch{Records: facts(1, 20), Specs: []SpecRow{{[]pasar.JobID{1}, oldSurroundings()}}, Finished: []JobRow{oldJob()}})
 	for _, seq := range []int64{5, 10} {
 		if err := s.SaveSnapshot(seq, fmt.Appendf(nil, "state after %d", seq)); err != nil {
 			t.Fatal(err)

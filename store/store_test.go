@@ -72,7 +72,7 @@ func TestWhatWasAppendedIsThereAfterOpeningAgain(t *testing.T) {
 	row := JobRow{Job: 7, State: pasar.Failed, Created: t0, Finished: t0.Add(time.Hour), Submitter: "ada", By: "bot",
 		Name: "train", Key: "k1", Machine: "local", Tags: []string{"x", "y"}, Body: []byte{0, 1, 255}}
 	want := facts(1, 1000)
-	appendOK(t, s, Batch{Records: want[:1], Specs: []SpecRow{{7, sur}}})
+	appendOK(t, s, Batch{Records: want[:1], Specs: []SpecRow{{[]pasar.JobID{7}, sur}}})
 	appendOK(t, s, Batch{Records: want[1:], Finished: []JobRow{row}})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestABatchIsAppendedWhollyOrNotAtAll(t *testing.T) {
 	s.run("CREATE TEMP TRIGGER stop BEFORE INSERT ON jobs WHEN new.job = 2 BEGIN SELECT RAISE(ABORT, 'no'); END", nil, nil)
 	s.mu.Unlock()
 	err := s.Append(Batch{Records: facts(4, 9), Finished: []JobRow{{Job: 1}, {Job: 2}},
-		Specs: []SpecRow{{1, pasar.Surroundings{}}}})
+		Specs: []SpecRow{{[]pasar.JobID{1}, pasar.Surroundings{}}}})
 	if err == nil {
 		t.Fatal("appended")
 	}
@@ -154,18 +154,18 @@ func TestSurroundingsAreSharedAndDroppedWithTheLastJobThatHasThem(t *testing.T) 
 		rows []SpecRow
 		want int64
 	}{
-		{[]SpecRow{{1, a}, {2, a}, {3, a}}, 1},
-		{[]SpecRow{{1, b}, {2, a}}, 2},
-		{[]SpecRow{{2, b}, {3, b}}, 1},
-		{[]SpecRow{{1, a}, {2, a}, {3, a}}, 1},
+		{[]SpecRow{{[]pasar.JobID{1, 2, 3}, a}}, 1},
+		{[]SpecRow{{[]pasar.JobID{1}, b}, {[]pasar.JobID{2}, a}}, 2},
+		{[]SpecRow{{[]pasar.JobID{2}, b}, {[]pasar.JobID{3}, b}}, 1},
+		{[]SpecRow{{[]pasar.JobID{1}, a}, {[]pasar.JobID{2}, a}, {[]pasar.JobID{3}, a}}, 1},
 	} {
 		appendOK(t, s, Batch{Specs: step.rows})
 		if n := bodies(); n != step.want {
 			t.Errorf("after %v: %d bodies, want %d", step.rows, n, step.want)
 		}
 		for _, row := range step.rows {
-			if got, err := s.Surroundings(row.Job); err != nil || !reflect.DeepEqual(got, row.Surroundings) {
-				t.Errorf("job %d: %v, %v", row.Job, got, err)
+			if got, err := s.Surroundings(row.Jobs[0]); err != nil || !reflect.DeepEqual(got, row.Surroundings) {
+				t.Errorf("job %d: %v, %v", row.Jobs[0], got, err)
 			}
 		}
 	}
