@@ -1,7 +1,8 @@
-// Package gpu finds the GPUs of this machine and what they have to give.
+// Package gpu finds the GPUs of this machine, what they have to give, and how they are.
 //
-// It asks nvidia-smi, whose output is foreign: whatever isn't exactly what it should be is an error
-// that names it, never a device with a guessed size.
+// It asks a process of its own, the probe, which alone has the driver's library (package gpu/nvml) and may
+// hang in it or die of it; where there is no such library it asks nvidia-smi. What either says is foreign:
+// whatever isn't exactly what it should be is an error that names it, never a device with a guessed size.
 package gpu
 
 import (
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"pasar"
@@ -26,6 +28,13 @@ type Device struct {
 	Bus     string      // PCI address, "00000000:0A:00.0"
 	Unified bool        // shares the host's memory: Total is unknown
 	Total   pasar.Bytes // memory that can be given out, without what the driver reserved
+
+	Parent   string // a MIG instance: UUID of the GPU that it is a part of; else empty
+	Instance int    // a MIG instance: the number of its GPU instance
+
+	// Left says why it takes no jobs: it doesn't answer, or isn't to be given out. Of a GPU that never
+	// answered only the index is known.
+	Left string
 }
 
 // Bounds of what is believed.
@@ -85,13 +94,40 @@ func discover(ctx context.Context, smi string, hardware func() bool) ([]Device, 
 	return parse(out, true)
 }
 
-// query runs nvidia-smi.
+// query asks for fields of all GPUs.
 func query(ctx context.Context, smi string, fields []string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, smi, "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
+	return runSMI(ctx, smi, "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
+}
+
+// hanging is how many runs of nvidia-smi were given up and haven't ended: what hangs in the driver can't be
+// killed.
+var hanging atomic.Int32
+
+// runSMI runs nvidia-smi until ctx is done, and leaves behind one that doesn't end then.
+func runSMI(ctx context.Context, smi string, args ...string) ([]byte, error) {
+	if n := hanging.Load(); n >= maxStuck {
+		return nil, &Broken{FaultSilent, fmt.Sprintf("%d runs of nvidia-smi hang in the driver; no other is started until one ends", n)}
+	}
+	cmd := exec.CommandContext(ctx, smi, args...)
 	cmd.WaitDelay = time.Second // a child of its that keeps the pipe open doesn't hold us
 	var out bounded
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Run() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		patience := time.NewTimer(2 * cmd.WaitDelay)
+		defer patience.Stop()
+		select {
+		case <-ended:
+		case <-patience.C:
+			hanging.Add(1)
+			go func() { <-ended; hanging.Add(-1) }()
+		}
+		return nil, fmt.Errorf("run %s: %w", smi, context.Cause(ctx))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("run %s: %w", smi, context.Cause(ctx))

@@ -33,10 +33,13 @@ func parse(out []byte, reserved bool) ([]Device, error) {
 			return nil, fmt.Errorf("nvidia-smi: more than %d GPUs", maxDevices)
 		}
 	}
-	slices.SortFunc(devices, func(a, b Device) int {
-		return cmp.Or(cmp.Compare(strings.ToUpper(a.Bus), strings.ToUpper(b.Bus)), cmp.Compare(a.Index, b.Index))
-	})
+	slices.SortFunc(devices, compareBus)
 	return devices, nil
+}
+
+// compareBus orders by PCI address, then index.
+func compareBus(a, b Device) int {
+	return cmp.Or(cmp.Compare(strings.ToUpper(a.Bus), strings.ToUpper(b.Bus)), cmp.Compare(a.Index, b.Index))
 }
 
 func parseLine(line string, reserved bool) (Device, error) {
