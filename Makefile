@@ -12,6 +12,17 @@ VERSION   ?= 0.1.0-dev$(addprefix +,$(shell git rev-parse --short HEAD 2>/dev/nu
 LDFLAGS   := -s -w -X pasar.Version=$(VERSION)
 COMMANDS  := pasar pasard pasar-supervisor
 
+# pasard asks NVIDIA's library through cgo. Functions of it that a driver lacks are found when they are called, not
+# when pasard starts: hence lazy, which some compilers' defaults are not. pasar and pasar-supervisor stay static.
+CC        ?= cc
+export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
+ifeq ($(shell [ "$${CGO_ENABLED:-1}" = 1 ] && command -v $(CC)),)
+PASARD_ENV := CGO_ENABLED=0
+else
+PASARD_ENV := CGO_ENABLED=1
+PASARD_LD  := -extldflags=-Wl,-z,lazy
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help build install demo test test-systemd lint fuzz bench torture clean
 
@@ -20,9 +31,10 @@ help: ## list the targets
 	@echo
 	@echo "Settings: PREFIX=$(PREFIX)  FUZZTIME=$(FUZZTIME) for each fuzz target  FOR=seconds of torture"
 
-build: ## build bin/pasar, bin/pasard and bin/pasar-supervisor: static, for this machine
+build: ## build bin/pasar, bin/pasard and bin/pasar-supervisor; pasard can ask NVIDIA's library if there is a C compiler
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(filter-out pasard,$(COMMANDS)))
+	$(PASARD_ENV) $(GO) build -trimpath -tags osusergo,netgo -ldflags '$(LDFLAGS) $(PASARD_LD)' -o bin/ ./cmd/pasard
 
 install: build ## install into PREFIX (bin/pasar, bin/pasard, libexec/pasar/pasar-supervisor)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/libexec/pasar'

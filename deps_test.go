@@ -107,6 +107,7 @@ var dependencies = []dependency{
 	{"github.com/coreos/go-systemd/v22", []string{"local", "cmd/pasard"}, nil, "transient units over the bus, readiness, the watchdog, sockets that systemd opened"},
 	{"github.com/godbus/dbus/v5", []string{"local", "cmd/pasard"}, nil, "the bus beneath go-systemd: its values and errors, and logind's answers"},
 	{"github.com/spf13/pflag", []string{"cmd/pasar", "cmd/pasard"}, nil, "flags as people know them, at next to no start-up time"},
+	{"github.com/NVIDIA/go-nvml", []string{"gpu/nvml"}, nil, "the vendor's own binding of its library: structs of thirty versions that aren't ours to keep"},
 	{"golang.org/x/sys", []string{"*"}, nil, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"cmd/pasar", "cmd/pasar-console"}, nil, "raw mode and the size of a client's terminal"},
 	{"github.com/mattn/go-runewidth", []string{"vt", "ui", "cmd/pasar"}, nil, "how many cells a character takes"},

@@ -34,6 +34,20 @@ type Config struct {
 	LogRetentionSize pasar.Bytes    // the oldest go until all are within this; 0: no bound
 	DetachKeys       string         // that leave a job's terminal; see ParseDetachKeys
 
+	KernelLog       string         // where the kernel's log is read; empty: nowhere
+	External        pasar.External // what whole claims make of strangers
+	IdleMiB         int64          // of GPU memory in use, up to which a GPU is as good as unused
+	ByIndex         bool           // CUDA_VISIBLE_DEVICES has indices instead of UUIDs
+	GPUOrder        []string       // GPUs, by index or UUID, in the order in which they are given out
+	GPUExclude      []string       // GPUs, by index or UUID, that are never given out
+	ReleaseTimeout  pasar.Duration // how long the memory of an ended job may take to be free
+	Settle          pasar.Duration // how long a new slice's memory must have been flat
+	PressureSome    float64        // memory pressure (PSI some avg10) that is too much, as a part of 1
+	PressureFree    float64        // the part of RAM that must stay available
+	PressureSustain pasar.Duration // how long pressure must last
+	HotC            int64          // degrees from which a GPU is shown as hot
+	NVMLLibrary     string         // path of NVIDIA's library; empty: the system's
+
 	Paths Paths
 
 	dataDir string         // as set; empty: the default
@@ -60,6 +74,15 @@ func defaults() *Config {
 		LogRetentionDays: 30,
 		LogRetentionSize: 20 * pasar.GiB,
 		DetachKeys:       DefaultDetachKeys,
+		KernelLog:        "/dev/kmsg",
+		External:         pasar.ExternalShare,
+		IdleMiB:          64,
+		ReleaseTimeout:   120e9,
+		Settle:           10e9,
+		PressureSome:     0.10,
+		PressureFree:     0.05,
+		PressureSustain:  30e9,
+		HotC:             85,
 		later:            map[string]any{},
 		sources:          map[string]Source{},
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,11 @@ func TestWithoutAFileTheDefaultsHold(t *testing.T) {
 		c.LogRetentionSize != 20*pasar.GiB {
 		t.Errorf("defaults: %+v", c)
 	}
+	if c.KernelLog != "/dev/kmsg" || c.External != pasar.ExternalShare || c.IdleMiB != 64 || c.ByIndex || c.GPUOrder != nil || c.GPUExclude != nil ||
+		c.ReleaseTimeout != 120e9 || c.Settle != 10e9 || c.PressureSome != 0.1 || c.PressureFree != 0.05 || c.PressureSustain != 30e9 ||
+		c.HotC != 85 || c.NVMLLibrary != "" {
+		t.Errorf("defaults: %+v", c)
+	}
 	for _, s := range c.Effective() {
 		if s.Source != Default {
 			t.Errorf("%s comes from %q", s.Key, s.Source)
@@ -75,20 +81,20 @@ detach_keys = "ctrl-p,ctrl-q"
 http = false
 bind = ["0.0.0.0:8750"]
 allowed_hosts = []
-kernel_log = "/dev/kmsg"
+kernel_log = "/var/log/kern.log"
 external = "avoid"
-idle_mib = 64
+idle_mib = 65
 device_ids = "index"
 gpu_order = [1, "GPU-abc"]
-gpu_exclude = []
-release_timeout = "120s"
-settle = "10s"
-pressure_some_avg10 = 0.1
-pressure_mem_available = 0.05
-pressure_sustain = "30s"
+gpu_exclude = [7]
+release_timeout = "121s"
+settle = "11s"
+pressure_some_avg10 = 0.2
+pressure_mem_available = 0.06
+pressure_sustain = "31s"
 scrollback_lines = 10000
 prometheus_url = "http://localhost:9090"
-hot_temp_c = 85
+hot_temp_c = 86
 mascot_dir = "~/m"
 pull_dir = "/data/pulls"
 pull_min_free = "20G"
@@ -114,6 +120,11 @@ func TestEveryKeyIsReadAndSaysWhereItCameFrom(t *testing.T) {
 		c.SystemReserve != 8*pasar.GiB || c.Margin != (pasar.Margin{Min: 3 * pasar.GiB / 2}) || c.CPUJobs != 3 ||
 		c.LogMax != 0 || c.LogRetentionDays != 0 || c.LogRetentionSize != pasar.TiB ||
 		c.Paths.Data != filepath.Join(env["HOME"], "elsewhere") {
+		t.Errorf("read: %+v", c)
+	}
+	if c.KernelLog != "/var/log/kern.log" || c.External != pasar.ExternalAvoid || c.IdleMiB != 65 || !c.ByIndex ||
+		!slices.Equal(c.GPUOrder, []string{"1", "GPU-abc"}) || !slices.Equal(c.GPUExclude, []string{"7"}) || c.ReleaseTimeout != 121e9 || c.Settle != 11e9 ||
+		c.PressureSome != 0.2 || c.PressureFree != 0.06 || c.PressureSustain != 31e9 || c.HotC != 86 || c.NVMLLibrary != "/usr/lib/libnvml.so" {
 		t.Errorf("read: %+v", c)
 	}
 	lines := strings.Split(everyKey, "\n")

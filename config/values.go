@@ -74,6 +74,41 @@ func absolute(field func(*Config) *string) func(*Config, any) error {
 	}
 }
 
+// word takes one of some words.
+func word(allowed []string, set func(*Config, string)) func(*Config, any) error {
+	check := oneOf(allowed...)
+	return func(c *Config, v any) error {
+		if err := check(v); err != nil {
+			return err
+		}
+		set(c, v.(string))
+		return nil
+	}
+}
+
+// gpuNames takes a list of GPUs.
+func gpuNames(field func(*Config) *[]string) func(*Config, any) error {
+	return func(c *Config, v any) error {
+		if err := isGPUs(v); err != nil {
+			return err
+		}
+		list := []string{}
+		for _, w := range v.([]any) {
+			list = append(list, fmt.Sprint(w))
+		}
+		*field(c) = list
+		return nil
+	}
+}
+
+// words is a list as a value; null when it wasn't set.
+func words(list []string) any {
+	if list == nil {
+		return nil
+	}
+	return list
+}
+
 func readSize(v any) (pasar.Bytes, error) {
 	s, ok := v.(string)
 	if n, zero := v.(int64); zero && n == 0 || s == "0" {
@@ -138,9 +173,7 @@ func isCount(v any) error {
 	return nil
 }
 
-func isSize(v any) error     { _, err := readSize(v); return err }
-func isSpan(v any) error     { _, err := readSpan(v); return err }
-func isFraction(v any) error { _, err := readFraction(v); return err }
+func isSize(v any) error { _, err := readSize(v); return err }
 
 func isWords(v any) error {
 	list, ok := v.([]any)
@@ -154,17 +187,20 @@ func isWords(v any) error {
 	return nil
 }
 
-func isWordsOrNumbers(v any) error {
+func isGPUs(v any) error {
 	list, ok := v.([]any)
 	for _, w := range list {
-		switch w.(type) {
-		case string, int64:
+		switch w := w.(type) {
+		case string:
+			ok = ok && (strings.HasPrefix(w, "GPU-") || strings.HasPrefix(w, "MIG-"))
+		case int64:
+			ok = ok && w >= 0
 		default:
 			ok = false
 		}
 	}
 	if !ok {
-		return refuse(v, "a list of GPUs, by index or UUID")
+		return refuse(v, `a list of GPUs, by index or UUID, such as [0, "GPU-5d1a…"]`)
 	}
 	return nil
 }

@@ -86,6 +86,8 @@ type probe struct {
 	lanes   []*lane // the system's first
 	answers chan answer
 
+	watching sync.Once // the first GPU whose Xids are told starts the waiting for them
+
 	mu  sync.Mutex // guards out
 	out io.Writer
 }
@@ -138,7 +140,6 @@ func ServeProbe(in io.Reader, out io.Writer, d Driver) error {
 	if err := p.say(message{Hello: &hello{protocolVersion, up.Versions}}); err != nil {
 		return err
 	}
-	go p.watch()
 	for {
 		select {
 		case err := <-ended:
@@ -170,7 +171,9 @@ func (p *probe) drive(l *lane) {
 		sights := p.driver.Look(l.index, l.at)
 		p.answers <- answer{lane: l, sights: sights}
 		if !watched {
-			watched = p.driver.Watch(l.index, l.at) == nil
+			if watched = p.driver.Watch(l.index, l.at) == nil; watched {
+				p.watching.Do(func() { go p.watch() })
+			}
 		}
 	}
 }
@@ -215,8 +218,7 @@ func (p *probe) look() ([]Sight, error) {
 		}
 	}
 	for _, l := range p.lanes {
-		switch {
-		case l.busy && l.index != systemLane:
+		if l.busy && l.index != systemLane {
 			sights = append(sights, l.stuck(time.Now())...)
 		}
 	}

@@ -48,7 +48,11 @@ func inventory(o Options, boot string, cores int, ram pasar.Bytes, devices []gpu
 		inv.Reserve = o.SystemReserve
 	}
 	for _, d := range devices {
-		g := pasar.GPU{Index: d.Index, UUID: d.UUID, Name: d.Name, Total: d.Total, Unified: d.Unified}
+		if d.Left != "" {
+			inv.Notes = append(inv.Notes, fmt.Sprintf("GPU %d takes no jobs: %s", d.Index, d.Left))
+			continue
+		}
+		g := pasar.GPU{Index: d.Index, UUID: d.UUID, Name: d.Name, Total: d.Total, Unified: d.Unified, Parent: d.Parent}
 		if d.Unified {
 			g.Total = inv.HostMemory()
 		}

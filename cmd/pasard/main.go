@@ -76,6 +76,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == "setup" {
 		return setupCommand(ctx, args[1:], stdout)
 	}
+	if len(args) > 0 && args[0] == "probe" {
+		return probeCommand(args[1:], os.Stdin, stdout)
+	}
 	fs := pflag.NewFlagSet("pasard", pflag.ContinueOnError)
 	fs.SetOutput(stdout)
 	fs.Usage = func() { fmt.Fprint(stdout, usage, "flags:\n", fs.FlagUsages()) }
@@ -93,7 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return &exitError{exitUsage, fmt.Errorf("unexpected argument %q", pasar.Clean(fs.Arg(0))), "`pasard --help` says how it is used"}
 	}
 	if *version {
-		_, err := fmt.Fprintf(stdout, "pasard %s\n", pasar.Version)
+		_, err := fmt.Fprintln(stdout, versionLine())
 		return err
 	}
 	return serve(ctx, options{config: *configFile, autostart: *autostart, level: *level, stderr: stderr})

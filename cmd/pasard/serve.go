@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"pasar"
 	"pasar/config"
@@ -90,7 +89,11 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return &exitError{exitRefused, err, "install it beside pasard, or in ../libexec/pasar"}
 	}
+	whose := &attribution{}
+	meter := newMeter(cfg, whose, log)
+	defer meter.Close()
 	machine, err := local.New(local.Options{
+		Discover: meter.Devices,
 		DataDir: cfg.Paths.Data, RunDir: cfg.Paths.Run, Supervisor: sup, Socket: cfg.Paths.Socket,
 		SystemReserve: askedReserve(cfg), CPUJobs: cfg.CPUJobs, Log: log,
 		Place: pasar.Place(os.Getenv(placeVariable)),
@@ -99,10 +102,11 @@ func serve(ctx context.Context, o options) error {
 		return fmt.Errorf("set up this machine: %w", err)
 	}
 	defer machine.Close()
+	whose.machine = machine
 
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
 	d, err := daemon.New(ctx, daemon.Deps{
-		Journal: journal{st}, History: journal{st}, Target: machine, Clock: systemClock{},
+		Journal: journal{st}, History: journal{st}, Target: machine, Meter: meter, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Log: log, Reload: re.reload,
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
@@ -231,13 +235,6 @@ func userName() string {
 		return u.Username
 	}
 	return strconv.Itoa(uid)
-}
-
-func settings(c *config.Config) daemon.Settings {
-	return daemon.Settings{
-		Margin: c.Margin, RequireTime: c.RequireTime, LogMax: c.LogMax,
-		RetainAge: time.Duration(c.LogRetentionDays) * 24 * time.Hour, RetainSize: c.LogRetentionSize,
-	}
 }
 
 // A reloader reads the configuration again and applies what can change while running.
