@@ -304,6 +304,17 @@ func TestAnUnexplainedKillSaysWhatMemoryItHad(t *testing.T) {
 	}
 }
 
+func TestAnUnusedGPUIsHintedAtBesideWhateverElse(t *testing.T) {
+	v := Attribute(Evidence{Exit: code(0), Untouched: true})
+	if v.Reason != pasar.CodeCompleted || !strings.Contains(v.Hint, "--gpus 0") || strings.Contains(v.Hint, "\n") {
+		t.Errorf("%+v", v)
+	}
+	v = Attribute(Evidence{Exit: sig(syscall.SIGKILL), PeakHost: 12 * pasar.GiB, Untouched: true})
+	if lines := strings.Split(v.Hint, "\n"); len(lines) < 2 || !strings.Contains(v.Hint, "12 GiB") || !strings.Contains(lines[len(lines)-1], "--gpus 0") {
+		t.Errorf("hint %q", v.Hint)
+	}
+}
+
 func TestAKillForMemorySaysWhatWasCounted(t *testing.T) {
 	v := Attribute(Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 2), Tail: lines(trace)})
 	checkVerdict(t, v)

@@ -25,6 +25,8 @@ type Evidence struct {
 	For    string        // preempted: the job that is to have the room, in words; empty: not known
 	Unmet  string        // it waited for a job that didn't end as it must: which, in words; set only then
 	Paused bool          // it was paused, and had no attempt under way
+
+	Untouched bool // it held whole GPUs, and was never seen to have memory of one
 }
 
 // Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary

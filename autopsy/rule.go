@@ -66,6 +66,12 @@ func (r *rule) verdict(e *Evidence) pasar.Verdict {
 	if r.hint != nil {
 		v.Hint = r.hint(e)
 	}
+	if e.Untouched {
+		if v.Hint != "" {
+			v.Hint += "\n"
+		}
+		v.Hint += "it held a GPU and never used it: `--gpus 0` claims none, and starts sooner"
+	}
 	if r.evidence != nil {
 		v.Evidence = append(v.Evidence, r.evidence(e)...)
 	}
