@@ -136,7 +136,11 @@ func (d *Daemon) plan(ctx context.Context, cmd *command) (*pasar.PlanView, error
 			why = &reason
 		}
 		if len(v.Jobs) < planMany {
-			v.Jobs = append(v.Jobs, r.planned(j, why, &before, &after))
+			p := r.planned(j, why, &before, &after)
+			if r.change.existing {
+				p.Sentence = "its key is known, and nothing would change; " + p.Sentence
+			}
+			v.Jobs = append(v.Jobs, p)
 		} else {
 			v.Limit = true
 		}
@@ -175,6 +179,8 @@ func (r *dryRun) planned(j *job, why *pasar.Reason, before, after *sched.Project
 		p.Sentence = "is " + string(j.state())
 		if p.Finish != nil {
 			p.Sentence += ", done in " + r.in(f.Finish)
+		} else if j.Phase == phaseFinished && !r.change.existing && j.Verdict != nil { // it would end at once
+			p.Sentence = j.Verdict.Summary
 		}
 		return p
 	}

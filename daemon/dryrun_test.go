@@ -200,3 +200,49 @@ func TestAPlanReadsAsASentence(t *testing.T) {
 		}
 	})
 }
+
+func TestATrialArrayIsAsTheArray(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d := busy(t)
+		r := submission(timed(time.Hour, 2000, whole(1)))
+		r.Spec.Key, r.Spec.MaxConcurrent = "sweep", 1
+		for i := range 3 {
+			r.Points = append(r.Points, pasar.Point{Index: &i, Params: []pasar.Param{{Name: "lr", Value: "0.1"}}})
+		}
+		v := d.planOf(d.Daemon.submit(r))
+		o, err := d.do(context.Background(), d.Daemon.submit(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := d.planOf(d.Daemon.submit(r))
+		if len(again.Jobs) != 3 || !strings.Contains(again.Jobs[0].Sentence, "nothing would change") || len(again.Delayed) != 0 {
+			t.Errorf("planned again: %+v", again)
+		}
+		time.Sleep(48 * time.Hour)
+		synctest.Wait()
+		if len(v.Jobs) != 3 {
+			t.Fatalf("planned are %+v", v.Jobs)
+		}
+		for i, id := range o.jobs {
+			if a := d.lookupOrFind(id).current(); v.Jobs[i].ID != id || !v.Jobs[i].Start.Equal(a.StartedAt) || !v.Jobs[i].Finish.Equal(a.EndedAt) {
+				t.Errorf("planned %+v, and job %d ran from %s to %s", v.Jobs[i], id, a.StartedAt, a.EndedAt)
+			}
+		}
+	})
+}
+
+func TestATrialOfWhatCanNeverStartSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := busy(t)
+		s := spec("fails", 1000)
+		s.Claim = pasar.Claim{Kind: pasar.NoGPU}
+		id := d.submit(s)
+		w.machine.Finish(key(id, 1), 1)
+		d.expect(id, pasar.Failed)
+		s.After = []pasar.Dependency{{Job: id, On: pasar.AfterOK}}
+		v := d.planOf(d.Daemon.submit(submission(s)))
+		if p := v.Jobs[0]; p.Start != nil || !strings.Contains(p.Sentence, "failed") {
+			t.Errorf("planned %+v", p)
+		}
+	})
+}

@@ -15,7 +15,7 @@ func (d *Daemon) withSequel(f pasar.Fact, now time.Time) pasar.Fact {
 		if j := d.state.underWay(f.Job, f.Attempt); j != nil {
 			f.Verdict = cancelledInstead(j, &f.Exit, f.Verdict)
 			e := endOf(j, &f.Exit, f.Verdict, now)
-			if f.Verdict.Reason == pasar.CodeGPUOOM {
+			if f.Verdict.Reason == pasar.CodeGPUOOM || f.Verdict.Reason == pasar.CodeOOM {
 				e.mem, e.limit, _ = raised(j, f.PeakGPU, d.settings.Load().Margin, d.state.input("").Machines)
 			}
 			f.Sequel = sequel(e)

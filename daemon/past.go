@@ -185,6 +185,18 @@ func (d *Daemon) auto(spec *pasar.Spec) error {
 	return nil
 }
 
+// autoOfPoints is auto for an array or sweep: history knows its commands with the values of a point filled in.
+func (d *Daemon) autoOfPoints(r *ipc.SubmitRequest) error {
+	if len(r.Points) == 0 {
+		return nil
+	}
+	like := r.Spec
+	like.Argv = filled(&r.Points[0], like.Argv)
+	err := d.auto(&like)
+	r.Spec.Claim = like.Claim
+	return err
+}
+
 // usual is what jobs like this one need, for readers; all zero: not known.
 func (d *Daemon) usual(like fingerprint) usual {
 	if v, ok := d.usuals.Load(like); ok {

@@ -34,7 +34,7 @@ func sequel(e attemptEnd) pasar.Sequel {
 		if e.exit != nil && e.exit.Stop != nil && e.exit.Stop.Why == pasar.StopLimit && markerHolds(e.exit) {
 			return pasar.Sequel{State: pasar.Paused}
 		}
-	case pasar.CodeGPUOOM:
+	case pasar.CodeGPUOOM, pasar.CodeOOM:
 		if e.mem > 0 {
 			return pasar.Sequel{State: pasar.Queued, Mem: e.mem, Limit: e.limit}
 		}
