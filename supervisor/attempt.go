@@ -161,6 +161,9 @@ func (a *attempt) finish(reap *reaper) {
 	r := &a.record
 	r.Pid, r.StartedAt = a.pid, a.startAt
 	r.Place = a.place
+	if a.pid != 0 {
+		r.Marker = a.marker()
+	}
 	if c := a.kit.cell; c != nil && a.pid != 0 {
 		r.Cgroup = c.spent()
 	}

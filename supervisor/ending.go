@@ -35,9 +35,8 @@ type ending struct {
 	pumped <-chan struct{}
 	family *family
 
-	stop      *pasar.Stop // the one in effect
-	terminate bool        // SIGTERM was sent, by a stop or because the supervisor was asked to end
-	graceEnd  time.Time   // with terminate: SIGKILL from here on
+	stop *pasar.Stop // the one in effect
+	seq  sequence    // of all that came, and of the supervisor's own end
 
 	strays   bool // what doesn't descend from us is waited for too
 	reaped   bool // the main process
@@ -81,7 +80,7 @@ func (e *ending) run() {
 		case s := <-e.a.stops:
 			e.request(s, time.Now())
 		case <-e.a.term:
-			e.begin(time.Duration(e.a.spec.Grace), time.Now())
+			e.seq.take(pasar.Stop{Grace: e.a.spec.Grace}, time.Now())
 		case <-reaped:
 		case <-timer:
 		}
@@ -99,42 +98,37 @@ func after(d time.Duration) (<-chan time.Time, func() bool) {
 }
 
 // request takes a stop into account: the first one begins the sequence, a repeated one changes
-// nothing, and a later one can only shorten the grace.
+// nothing, and a later one takes its place, and brings the end nearer or leaves it where it is.
 func (e *ending) request(s pasar.Stop, now time.Time) {
-	grace := time.Duration(s.Grace)
-	if s.Now {
-		grace = 0
-	}
-	again := e.stop != nil && e.stop.ID == s.ID
-	if again && !s.Now {
+	if e.stop != nil && e.stop.ID == s.ID && !s.Now {
 		return
+	}
+	if s.Wait < 0 && !s.Now && e.seq.begun() {
+		return // it asks for less than what is under way
 	}
 	e.stop = &s
 	e.a.record.Stop = &s
-	if s.Now && !e.terminate {
-		e.terminate, e.graceEnd = true, now
-		return
+	if s.PauseFile {
+		e.note(pasar.StepFile) // whoever passed the stop on has made it
 	}
-	e.begin(grace, now)
+	e.seq.take(s, now)
 }
 
-// begin sends SIGTERM, unless that was done, and sets the end of the grace unless it is sooner.
-func (e *ending) begin(grace time.Duration, now time.Time) {
-	end := now.Add(grace)
-	if e.terminate {
-		if end.Before(e.graceEnd) {
-			e.graceEnd = end
-		}
-		return
-	}
-	e.terminate, e.graceEnd = true, end
+// terminate sends SIGTERM to all of the job.
+func (e *ending) terminate() {
+	e.seq.sent, e.seq.term, e.seq.wake = true, time.Time{}, time.Time{}
 	e.note(pasar.StepTerm)
+	e.signal(unix.SIGTERM, unix.SIGCONT)
+}
+
+// signal signals all of the job, and wakes it if somebody froze it: what is asked to end must be able to obey.
+func (e *ending) signal(sigs ...unix.Signal) {
 	if c := e.family.cell; c != nil {
-		c.freeze(false) // whoever froze it: what is asked to end must be able to obey
+		c.freeze(false)
 	}
 	if !e.reaped {
 		// The main process's group needs no search.
-		for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGCONT} {
+		for _, sig := range sigs {
 			_ = unix.Kill(-e.a.pid, sig)
 		}
 	}
@@ -144,26 +138,35 @@ func (e *ending) begin(grace time.Duration, now time.Time) {
 			others = append(others, m)
 		}
 	}
-	signalAll(others, unix.SIGTERM, unix.SIGCONT)
+	signalAll(others, sigs...)
 }
 
-func (e *ending) note(s pasar.StopStep) { e.a.record.StopStep = s }
+// note records how far stops got.
+func (e *ending) note(s pasar.StopStep) {
+	if s == pasar.StepFile && e.a.record.StopStep != pasar.StepNone {
+		return // it got there, or further
+	}
+	e.a.record.StopStep = s
+}
 
 // step does what is due now. It returns when to look again, 0 for only when something happens, and
 // whether nothing of the job is left.
 func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
-	kill := e.terminate && !now.Before(e.graceEnd)
-	if kill {
+	kill := due(e.seq.kill, now)
+	switch {
+	case kill:
 		defer hasten()()
+	case due(e.seq.term, now):
+		e.terminate()
+	case due(e.seq.wake, now):
+		e.seq.wake = time.Time{}
+		e.signal(unix.SIGCONT)
 	}
 	if !e.reaped {
 		if kill {
 			return e.kill(), false
 		}
-		if e.terminate {
-			return e.graceEnd.Sub(now), false
-		}
-		return 0, false
+		return e.seq.next(now), false
 	}
 
 	if !e.strays && !anyChild() && !e.family.populated() {
@@ -180,18 +183,23 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 		}
 		e.a.record.Leftovers = len(e.left)
 	}
+	// Without SIGTERM of a stop's they are leftovers like any, also if the job saw its pause file and went.
+	wait := lookEvery
+	if d := e.seq.next(now); d > 0 {
+		wait = min(wait, d)
+	}
 	switch {
-	case kill, !e.terminate && age >= leftoverKill:
+	case kill, !e.seq.sent && age >= leftoverKill:
 		return e.kill(), false
-	case e.terminate: // they have the grace that the stop gave
-		return min(lookEvery, e.graceEnd.Sub(now)), false
+	case e.seq.sent: // they have the grace that the stop gave
+		return wait, false
 	case age < leftoverTerm:
-		return min(lookEvery, leftoverTerm-age), false
+		return min(wait, leftoverTerm-age), false
 	case !e.swept:
 		e.swept = true
 		signalAll(e.family.everyone(), unix.SIGTERM, unix.SIGCONT)
 	}
-	return min(lookEvery, leftoverKill-age), false
+	return min(wait, leftoverKill-age), false
 }
 
 // kill sends SIGKILL to every member and returns when to try again: what can't die yet, for instance
@@ -199,7 +207,7 @@ func (e *ending) step(now time.Time) (next time.Duration, gone bool) {
 // While members appear that the last round didn't see, rounds follow each other at once. What is in a cgroup
 // of the job's own goes at one stroke.
 func (e *ending) kill() time.Duration {
-	if e.terminate {
+	if due(e.seq.kill, time.Now()) {
 		e.note(pasar.StepKill)
 	}
 	var members []member

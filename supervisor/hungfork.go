@@ -20,12 +20,17 @@ func (a *attempt) fork(w wire) (pid int, err error) {
 		defer close(done)
 		pid, err = a.kit.forker.fork(a.log, &a.spec, w)
 	}()
+	var seq sequence
 	var term, kill <-chan time.Time
-	asked := func(grace time.Duration) {
-		if grace > 0 && term == nil {
-			term = time.After(hungAfter)
+	asked := func(s pasar.Stop) {
+		now := time.Now()
+		seq.take(s, now)
+		if !seq.term.IsZero() && seq.kill.After(seq.term) && term == nil {
+			term = time.After(max(hungAfter, seq.term.Sub(now)))
 		}
-		kill = time.After(grace)
+		if !seq.kill.IsZero() {
+			kill = time.After(seq.kill.Sub(now))
+		}
 	}
 	ended := false // the supervisor was asked to end
 	defer func() {
@@ -42,14 +47,10 @@ func (a *attempt) fork(w wire) (pid int, err error) {
 			return pid, err
 		case s := <-a.stops:
 			a.early = append(a.early, s)
-			grace := time.Duration(s.Grace)
-			if s.Now {
-				grace = 0
-			}
-			asked(grace)
+			asked(s)
 		case <-a.term:
 			ended = true
-			asked(time.Duration(a.spec.Grace))
+			asked(pasar.Stop{Grace: a.spec.Grace})
 		case <-term:
 			signalChildren(unix.SIGTERM)
 		case <-kill:
