@@ -115,6 +115,8 @@ var cases = []struct {
 	{"time limit", Evidence{Stop: &pasar.Stop{Why: pasar.StopLimit}, StopStep: pasar.StepKill, Exit: sig(syscall.SIGKILL),
 		Grace: pasar.Duration(5 * time.Second), RunTime: pasar.Duration(2 * time.Hour)},
 		pasar.CodeTimeLimit, "stopped at its time limit after 2h: it did not end within its grace of 5s and was killed", pasar.Certain, pasar.BlameJob},
+	{"watchdog", Evidence{Stop: &pasar.Stop{Why: pasar.StopWatchdog, Now: true, Detail: "over its limit of 26 GiB by 5 GiB of GPU memory on GPU 0"}, StopStep: pasar.StepKill, Exit: sig(syscall.SIGKILL)},
+		pasar.CodeOOM, "killed by pasar's memory watchdog: over its limit of 26 GiB by 5 GiB of GPU memory on GPU 0", pasar.Certain, pasar.BlameJob},
 	{"lost", Evidence{Lost: "the machine rebooted"},
 		pasar.CodeLost, "lost: the machine rebooted", pasar.Certain, pasar.BlameMachine},
 	{"nothing known", Evidence{},
@@ -159,6 +161,14 @@ var cases = []struct {
 		pasar.CodeSignal, "exited with code 137, as after SIGKILL", pasar.Likely, pasar.BlameJob},
 	{"real-time signal", Evidence{Exit: sig(40)},
 		pasar.CodeSignal, "killed by signal 40", pasar.Certain, pasar.BlameJob},
+
+	// What the driver said of its GPUs.
+	{"Xid of the hardware", Evidence{Exit: code(1), Tail: []string{"step 9"}, Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Likely)}},
+		pasar.CodeGPUXid, "a fault of GPU 1: Xid 79, it went wrong", pasar.Likely, pasar.BlameMachine},
+	{"Xid of the program", Evidence{Exit: code(1), Tail: []string{illegal}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
+		pasar.CodeGPUXid, "the program's fault on GPU 1: Xid 31, it went wrong: " + illegal, pasar.Certain, pasar.BlameJob},
+	{"GPU lost", Evidence{Exit: code(1), GPULost: []string{"the driver had lost GPU 1"}},
+		pasar.CodeGPUXid, "the driver had lost GPU 1", pasar.Likely, pasar.BlameMachine},
 
 	// What the kernel counted.
 	{"over --ram", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(512*pasar.MiB, true, 1, 1)},

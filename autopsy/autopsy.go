@@ -20,6 +20,9 @@ type Evidence struct {
 	Cgroup      *pasar.CgroupUse // what was counted for the job; nil: nothing
 	Tail        []string         // last lines as rendered text
 	Output      int64            // bytes written
+	Xids        []BlamedXid      // of its GPUs while it ran, in order
+	GPULost     []string         // of its GPUs, those that the driver had lost when it ended, in words
+	GPUSilent   []string         // those that didn't answer
 
 	Marker *pasar.Marker // what the job left to say that it saved; nil: nothing, and nothing was due
 	For    string        // preempted: the job that is to have the room, in words; empty: not known

@@ -52,6 +52,16 @@ var ownRules = []rule{
 		evidence:   lastLines,
 	},
 	{
+		name:       "watchdog",
+		when:       func(e *Evidence) bool { return stoppedFor(e, pasar.StopWatchdog) },
+		code:       pasar.CodeOOM,
+		summary:    func(e *Evidence) string { return "killed by pasar's memory watchdog" + detail(e) },
+		hint:       say("give it what it needs with --mem or --ram, or have it use less; `pasar show` has what it was seen to use at most"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameJob,
+		evidence:   lastLines,
+	},
+	{
 		name:       "paused",
 		when:       func(e *Evidence) bool { return stoppedFor(e, pasar.StopPause) && saved(e) },
 		code:       pasar.CodePaused,
@@ -193,6 +203,13 @@ func howStopped(e *Evidence) string {
 		s += " (its end was not seen: " + e.Lost + ")"
 	}
 	return s
+}
+
+func detail(e *Evidence) string {
+	if e.Stop.Detail == "" {
+		return ""
+	}
+	return ": " + e.Stop.Detail
 }
 
 func by(e *Evidence) string {

@@ -1,6 +1,10 @@
 package autopsy
 
-import "pasar"
+import (
+	"slices"
+
+	"pasar"
+)
 
 // A rule gives one reason. Its texts may be foreign: verdict cleans them.
 type rule struct {
@@ -10,6 +14,7 @@ type rule struct {
 	summary    func(*Evidence) string
 	hint       func(*Evidence) string // nil: none. Several hints are lines.
 	confidence pasar.Confidence
+	sure       func(*Evidence) pasar.Confidence // instead of confidence, where it depends on the evidence
 	blame      pasar.Blame
 	evidence   func(*Evidence) []pasar.Line // nil: none
 }
@@ -29,6 +34,7 @@ var groups = []group{
 	{"never ran", launchRules},
 	{"success", successRules},
 	{"the kernel's word", memoryRules},
+	{"the GPU's faults", xidRules},
 	{"status", statusRules},
 }
 
@@ -47,6 +53,8 @@ var retryable = map[pasar.Code]*bool{
 	pasar.CodeSignal:      nil,
 	pasar.CodeKernelOOM:   nil, // with the same limit it may be as before, or what else used memory is gone
 	pasar.CodeExit:        nil,
+	pasar.CodeOOM:         nil, // with more room beside it, it might have gone on
+	pasar.CodeGPUXid:      &yes,
 	pasar.CodePaused:      &yes, // by `pasar resume`
 	pasar.CodeDependency:  nil,  // not before what it waited for ends as it must
 }
@@ -72,8 +80,16 @@ func (r *rule) verdict(e *Evidence) pasar.Verdict {
 		}
 		v.Hint += "it held a GPU and never used it: `--gpus 0` claims none, and starts sooner"
 	}
+	if r.sure != nil {
+		v.Confidence = r.sure(e)
+	}
 	if r.evidence != nil {
 		v.Evidence = append(v.Evidence, r.evidence(e)...)
+	}
+	if gpu := gpuEvidence(e); r.code != pasar.CodeCompleted && len(gpu) > 0 { // after the root line, before what may be cut
+		n := min(1, len(v.Evidence))
+		v.Evidence = slices.Concat(v.Evidence[:n], gpu, v.Evidence[n:])
+		v.Evidence = v.Evidence[:min(len(v.Evidence), maxLines)]
 	}
 	return v
 }
