@@ -163,6 +163,8 @@ type Daemon struct {
 	foreseen broadcast // a new forecast
 
 	tenders map[pasar.JobID]*tender // owned by the loop
+	leaving []*leaver               // owned by the loop
+	lookout *lookout                // nil without a meter
 	effects sync.WaitGroup
 	saving  atomic.Bool
 	saved   int64 // sequence of the newest snapshot; owned by the loop
@@ -191,6 +193,9 @@ func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
 		started: deps.Clock.Now(),
 	}
 	d.settings.Store(&settings)
+	if deps.Meter != nil {
+		d.lookout = newLookout(d)
+	}
 	s, err := d.fold(ctx)
 	if err != nil {
 		return nil, err
@@ -213,6 +218,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.effects.Go(func() { d.readGits(ctx) })
 	d.effects.Go(func() { d.retain(ctx) })
 	d.effects.Go(func() { d.foresee(ctx) })
+	if d.lookout != nil {
+		d.effects.Go(func() { d.lookout.run(ctx) })
+	}
 	err := d.loop(ctx)
 	cancel()
 	d.effects.Wait()

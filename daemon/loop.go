@@ -16,6 +16,7 @@ import (
 type message struct {
 	command *command
 	facts   []pasar.Fact
+	judge   judgement // what readings showed, for the state to be judged by
 }
 
 // A command is a mutating request. check sees the state with everything before it applied and
@@ -83,15 +84,19 @@ func (d *Daemon) loop(ctx context.Context) error {
 		start = append(start, pasar.MachineSeen{Inventory: inv})
 	case err != nil && ctx.Err() != nil:
 		return nil
-	case err != nil && !known:
+	case err != nil && !known && d.Meter == nil:
 		return fmt.Errorf("look at this machine: %w", err)
 	case err != nil: // a hung driver, say: what was there before is a better guess than nothing
 		d.Log.Warn("can't look at this machine; going by what it had before", "error", err)
+		if !known { // nothing: it is asked again once the meter sees GPUs
+			start = append(start, pasar.Incident{Machine: pasar.LocalMachine, What: "gpu", Detail: fmt.Sprintf("can't look at this machine: %v", err)})
+		}
 	}
-	pending := []message{{facts: start}}
+	pending := []message{{facts: append(start, d.mended()...)}}
 	for _, j := range d.state.active {
 		d.tend(ctx, j)
 	}
+	d.leaveAgain(d.Clock.Now(), d.Clock.Mono())
 	wake := time.NewTimer(time.Hour)
 	defer wake.Stop()
 	wake.Stop()
@@ -125,6 +130,8 @@ func (d *Daemon) loop(ctx context.Context) error {
 			case <-d.beats:
 			case l := <-d.looks:
 				d.looked(l, nil)
+			case <-d.roused():
+				pending = append(pending, d.lookout.takeDue())
 			case <-wake.C:
 				pending = append(pending, message{})
 			case <-quiet.C:
@@ -168,7 +175,7 @@ type turned struct {
 	before  []message // as given, for when the append fails
 	plan    sched.Plan
 	wake    time.Duration // take the next turn by then, even if nothing happens; 0: never
-	woken   bool          // time itself was a reason for this one
+	woken   bool          // time itself, or what was seen, was a reason for this one
 	failed  error
 }
 
@@ -181,6 +188,8 @@ func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 			r := pasar.Record{Seq: d.state.seq + 1, At: now, Mono: mono, Boot: d.Boot, Fact: d.withSequel(f, now)}
 			d.state.apply(r)
 			b.batch.Records = append(b.batch.Records, r)
+			d.leave(f, now, mono)
+			d.starve(f, now)
 		}
 	}
 	record := func(facts ...pasar.Fact) {
@@ -192,11 +201,15 @@ func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 	for _, m := range ms {
 		b.woken = b.woken || m.command == nil && len(m.facts) == 0
 		record(m.facts...)
+		if m.judge != nil {
+			record(m.judge(d.state, now)...)
+		}
 		if m.command != nil {
 			b.replies = append(b.replies, d.command(m.command, now, &b.batch, record))
 		}
 	}
 	record(d.overLimit(now, mono)...)
+	b.woken = d.release(now, mono, record) || b.woken
 	plan := sched.Decide(d.input(d.state, ""), now)
 	for _, st := range plan.Starts {
 		j := d.state.jobs[st.ID]
@@ -206,7 +219,7 @@ func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 	for _, st := range plan.Stops {
 		record(d.preemption(st)...)
 	}
-	b.plan, b.wake = plan, d.nextWake(plan.WakeAt, now, mono)
+	b.plan, b.wake = plan, d.nextWake(earliest(plan.WakeAt, d.releaseBy(now, mono)), now, mono)
 	if len(b.batch.Records) > 0 {
 		d.addFinished(&b.batch)
 		if b.failed = d.Journal.Append(b.batch); b.failed != nil {
@@ -214,6 +227,7 @@ func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 		}
 	}
 	d.publish(b)
+	d.setPace()
 	for _, reply := range b.replies {
 		reply()
 	}
@@ -320,8 +334,8 @@ func (d *Daemon) degraded(ctx context.Context, b turned) ([]message, bool) {
 			if m.command != nil {
 				refuse(m.command)
 			}
-			if len(m.facts) > 0 {
-				kept = append(kept, message{facts: m.facts})
+			if len(m.facts) > 0 || m.judge != nil {
+				kept = append(kept, message{facts: m.facts, judge: m.judge})
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type published struct {
 	incident []incident
 	finished map[pasar.State]int
 	drains   drains
+	leaving  []*leaver
 	problem  string
 }
 
@@ -49,6 +50,7 @@ func (d *Daemon) snapshotOf(reasons sched.Reasons) *published {
 		incident: slices.Clone(s.incident),
 		finished: map[pasar.State]int{},
 		drains:   s.drains,
+		leaving:  slices.Clone(d.leaving),
 	}
 	for k, v := range s.machines {
 		p.machines[k] = v

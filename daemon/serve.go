@@ -42,6 +42,7 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbPlanSubmit: (*Daemon).servePlanSubmit,
 	ipc.VerbPlanBid:    (*Daemon).servePlanBid,
 	ipc.VerbStats:      (*Daemon).serveStats,
+	ipc.VerbGPUs:       (*Daemon).serveGPUs,
 	ipc.VerbAttach:     (*Daemon).serveAttach,
 	ipc.VerbReload:     (*Daemon).serveReload,
 	ipc.VerbShutdown:   (*Daemon).serveShutdown,

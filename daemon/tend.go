@@ -299,7 +299,8 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	if rec.Stop != nil && (rec.StopStep != pasar.StepNone || rec.LaunchError != "") {
 		e.Stop, e.StopStep, e.For = rec.Stop, rec.StopStep, d.named(rec.Stop.For)
 	}
-	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e)})
+	d.gpuEvidence(ctx, t, j, &e)
+	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e), PeakGPU: d.peakGPU(t.handle.Key)})
 }
 
 // reportNever ends an attempt that surely never began: for err, or because it was to stop anyway.
@@ -320,7 +321,7 @@ func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail strin
 	if stop := t.wanted(); stop != nil { // what was asked of it decides, as if it had been seen to end
 		e.Stop, e.For = stop, d.named(stop.For)
 	}
-	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: autopsy.Attribute(e)})
+	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: autopsy.Attribute(e), PeakGPU: d.peakGPU(t.handle.Key)})
 }
 
 // named is a job in words, as last committed; empty when there is none.

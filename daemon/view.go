@@ -39,6 +39,7 @@ func (d *Daemon) view(j *job, reason *pasar.Reason, f *forecast) pasar.JobView {
 	case j.Phase == phaseLeaving:
 		v.Reason, v.Summary = pasar.Known("exited"), pasar.Known("has exited; its record is being completed")
 	}
+	d.measured(j, &v)
 	if j.holds() {
 		v.Progress = d.progressOf(j.ID)
 	} else if a := j.current(); a != nil && a.Exit != nil && a.Exit.Progress != nil && (j.Phase == phaseFinished || j.Phase == phasePaused) {

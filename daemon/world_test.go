@@ -210,11 +210,15 @@ type world struct {
 	boot    string
 	up      time.Time                            // since when the machine has been up
 	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
+
+	meter    Meter // nil: none
+	settings Settings
 }
 
 func newWorld(t *testing.T, gpus int) *world {
 	return &world{t: t, journal: newMemJournal(), machine: targettest.NewWorld(targettest.Machine(gpus, 80*pasar.GiB)),
-		boot: "boot-1", up: time.Now().Add(-time.Hour), wrap: func(f *targettest.Fake) target.Target { return f }}
+		boot: "boot-1", up: time.Now().Add(-time.Hour), wrap: func(f *targettest.Fake) target.Target { return f },
+		settings: Settings{Margin: pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}}}
 }
 
 type fakeClock struct{ start time.Time }
@@ -247,7 +251,8 @@ func (w *world) start(crash func(b Batch, done bool) bool) *running {
 			return fmt.Sprintf("nonce-%d", w.nonces)
 		},
 		User: "ada", UID: 1000, Pid: 7, DataDir: "/data", Socket: "/run/pasard.sock",
-	}, Settings{Margin: pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}})
+		Meter: w.meter,
+	}, w.settings)
 	if err != nil {
 		w.t.Fatalf("new daemon: %v", err)
 	}
