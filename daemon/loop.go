@@ -131,7 +131,7 @@ func (d *Daemon) loop(ctx context.Context) error {
 			case l := <-d.looks:
 				d.looked(l, nil)
 			case <-d.roused():
-				pending = append(pending, d.lookout.takeDue())
+				pending = append(pending, message{})
 			case <-wake.C:
 				pending = append(pending, message{})
 			case <-quiet.C:
@@ -140,7 +140,7 @@ func (d *Daemon) loop(ctx context.Context) error {
 				}
 			}
 		}
-		pending = d.drain(pending)
+		pending = d.seenBefore(d.drain(pending))
 	}
 }
 

@@ -104,8 +104,6 @@ func (l *lookout) see(ctx context.Context, r pasar.Reading) {
 	l.meetXids(old, s, inv, p.active)
 	l.latest.Store(s)
 	l.stale.Reset(staleAfter + time.Second)
-	l.read.fire()
-
 	l.judgeLater(l.d.examine(&l.health, s, inv)...)
 	urgent := l.guard(ctx, s, inv, p.active, now)
 	l.want("watchdog", urgent)
@@ -113,6 +111,7 @@ func (l *lookout) see(ctx context.Context, r pasar.Reading) {
 	if l.changed(v, p) {
 		l.wake()
 	}
+	l.read.fire() // last, so that who waited for a reading finds all that came of it
 }
 
 // judgeLater hands the loop what needs the state to be judged.
@@ -126,23 +125,26 @@ func (l *lookout) judgeLater(js ...judgement) {
 	l.wake()
 }
 
-// takeDue is the loop's message for what was seen since the last.
-func (l *lookout) takeDue() message {
-	l.mu.Lock()
-	due := l.due
-	l.due = nil
-	l.mu.Unlock()
-	var m message
-	if len(due) > 0 {
-		m.judge = func(s *state, now time.Time) []pasar.Fact {
-			var facts []pasar.Fact
-			for _, j := range due {
-				facts = append(facts, j(s, now)...)
-			}
-			return facts
-		}
+// seenBefore puts what readings showed before everything else that a turn takes, so that a fault is put down
+// before the end that it brought.
+func (d *Daemon) seenBefore(ms []message) []message {
+	if d.lookout == nil {
+		return ms
 	}
-	return m
+	d.lookout.mu.Lock()
+	due := d.lookout.due
+	d.lookout.due = nil
+	d.lookout.mu.Unlock()
+	if len(due) == 0 {
+		return ms
+	}
+	return slices.Insert(ms, 0, message{judge: func(s *state, now time.Time) []pasar.Fact {
+		var facts []pasar.Fact
+		for _, j := range due {
+			facts = append(facts, j(s, now)...)
+		}
+		return facts
+	}})
 }
 
 // want sets how soon somebody wants readings, and tells the meter the soonest of all wishes.
