@@ -67,7 +67,7 @@ func (s *state) apply(r pasar.Record) {
 				return false
 			}
 			j.Phase, j.NotBefore = phaseLaunching, time.Time{}
-			j.Spec.Preempt = false // the asking is used up
+			j.Spec.Preempt, j.Promised = false, false // the asking is used up
 			j.Attempts = append(j.Attempts, pasar.AttemptRecord{Attempt: f.Attempt, Nonce: f.Nonce, Grant: f.Grant, LaunchedAt: r.At, LaunchBoot: r.Boot})
 			return true
 		})
@@ -91,6 +91,10 @@ func (s *state) apply(r pasar.Record) {
 			a.Stop = &f.Stop
 			j.Phase = phaseStopping
 			return true
+		})
+		s.change(f.Stop.For, func(j *job) bool {
+			j.Promised = true
+			return j.Phase == phaseWaiting
 		})
 	case pasar.Exited:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {

@@ -11,20 +11,24 @@ import (
 	"pasar/target/targettest"
 )
 
+func benchDaemon(b *testing.B, ctx context.Context, j *memJournal) *Daemon {
+	d, err := New(ctx, Deps{
+		Journal: j, History: j, Target: targettest.NewWorld(targettest.Machine(1, 80*pasar.GiB)).View(),
+		Clock: fakeClock{start: time.Now()}, Boot: "b", Random: ipc.NewRequest, User: "ada", DataDir: "/",
+	}, Settings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d
+}
+
 // BenchmarkSubmit is the loop's part of a submit, without a disk, at so many jobs waiting.
 func BenchmarkSubmit(b *testing.B) {
 	for _, hold := range []bool{true, false} {
 		for _, queued := range []int{100, 10_000} {
 			b.Run(fmt.Sprintf("held=%v/queued=%d", hold, queued), func(b *testing.B) {
 				ctx, cancel := context.WithCancel(context.Background())
-				j := newMemJournal()
-				d, err := New(ctx, Deps{
-					Journal: j, History: j, Target: targettest.NewWorld(targettest.Machine(1, 80*pasar.GiB)).View(),
-					Clock: fakeClock{time.Now()}, Boot: "b", Random: ipc.NewRequest, User: "ada", DataDir: "/",
-				}, Settings{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				d := benchDaemon(b, ctx, newMemJournal())
 				done := make(chan struct{})
 				go func() { defer close(done); _ = d.Run(ctx) }()
 				defer func() { cancel(); <-done }()
@@ -50,7 +54,7 @@ func BenchmarkSubmit(b *testing.B) {
 
 // BenchmarkListView is one waiting job of a listing.
 func BenchmarkListView(b *testing.B) {
-	d := &Daemon{Deps: Deps{Clock: fakeClock{time.Now()}}}
+	d := &Daemon{Deps: Deps{Clock: fakeClock{start: time.Now()}}}
 	j := &job{ID: 42, Spec: spec("train", 1000), Phase: phaseWaiting, QueueTime: time.Now(), Created: time.Now()}
 	j.Spec.Argv = pasar.Args([]string{"python", "train.py", "--lr", "0.1", "--seed", "17"})
 	reason := pasar.Reason{Why: pasar.WaitGPU, Ahead: 17, Holders: []pasar.JobID{41}}

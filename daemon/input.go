@@ -22,6 +22,7 @@ func (s *state) waiting(j *job) sched.Job {
 		After:     j.Unmet,
 		Group:     j.Spec.Group,
 		GroupMax:  j.Spec.MaxConcurrent,
+		Promised:  j.Promised,
 	}
 	if j.NotBefore.After(w.NotBefore) {
 		w.NotBefore, w.Retry = j.NotBefore, true

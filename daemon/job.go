@@ -40,6 +40,7 @@ type job struct {
 	Retried   int                `json:"retried,omitempty"`   // retries used
 	Earlier   int                `json:"earlier,omitempty"`   // attempts from before the last restart: neither their time nor their ends count for this run
 	Waits     time.Time          `json:"waits,omitzero"`      // when it last began to wait; zero: with QueueTime
+	Promised  bool               `json:"promised,omitempty"`  // jobs were stopped for it, and it hasn't started since
 	GoesOn    bool               `json:"goes_on,omitempty"`   // it goes on from a pause or from a checkpoint that it left when it was stopped: with its resume command, if it has one
 
 	like fingerprint // of Spec, as filed

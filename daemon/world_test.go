@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +27,7 @@ type memJournal struct {
 	mu       sync.Mutex // guards all
 	lines    [][]byte
 	specs    map[pasar.JobID]pasar.Surroundings
+	specRows int // how often surroundings were written
 	finished map[pasar.JobID]HistoryRow
 	snapSeq  int64
 	snap     []byte
@@ -55,6 +57,7 @@ func (m *memJournal) Append(b Batch) error {
 		m.lines = append(m.lines, l)
 	}
 	for _, s := range b.Specs {
+		m.specRows++
 		for _, id := range s.Jobs {
 			m.specs[id] = s.Surroundings
 		}
@@ -208,6 +211,7 @@ type world struct {
 	machine *targettest.World
 	nonces  int
 	boot    string
+	wall    atomic.Int64                         // by how much the wall clock was set
 	up      time.Time                            // since when the machine has been up
 	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
 
@@ -221,9 +225,18 @@ func newWorld(t *testing.T, gpus int) *world {
 		settings: Settings{Margin: pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}}}
 }
 
-type fakeClock struct{ start time.Time }
+// A fakeClock's wall clock can be set; the clock that counts from boot can't.
+type fakeClock struct {
+	start time.Time
+	set   *atomic.Int64 // by how much, in nanoseconds; nil: never
+}
 
-func (c fakeClock) Now() time.Time       { return time.Now() }
+func (c fakeClock) Now() time.Time {
+	if c.set == nil {
+		return time.Now()
+	}
+	return time.Now().Add(time.Duration(c.set.Load()))
+}
 func (c fakeClock) Mono() pasar.Duration { return pasar.Duration(time.Since(c.start)) + 1 }
 
 // running is one daemon's life.
@@ -243,7 +256,7 @@ func (w *world) start(crash func(b Batch, done bool) bool) *running {
 	f := w.machine.View()
 	var mu sync.Mutex
 	d, err := New(ctx, Deps{
-		Journal: l, History: l, Target: w.wrap(f), Clock: fakeClock{w.up}, Boot: w.boot,
+		Journal: l, History: l, Target: w.wrap(f), Clock: fakeClock{w.up, &w.wall}, Boot: w.boot,
 		Random: func() string {
 			mu.Lock()
 			defer mu.Unlock()

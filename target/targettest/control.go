@@ -19,11 +19,24 @@ type Script struct {
 	For         time.Duration
 	Exit        pasar.Exit // how it ends at once, or after For if that is positive
 	IgnoreTerm  bool       // only SIGKILL ends it when it is asked to stop
+	Pauses      *Pausing   // it watches the pause file; nil: it doesn't
 	LaunchError string     // it can't be started: ended at once, with LaunchStep and Errno
 	LaunchStep  string
 	Errno       int
 
 	run func(*World, *attempt) (ended func()) // of a Program
+}
+
+// A Pausing is how a program ends that found the pause file.
+type Pausing struct {
+	After  time.Duration
+	Exit   pasar.Exit
+	Marker *pasar.Marker
+}
+
+// Saves is the Pausing of a program that keeps the contract.
+func Saves(checkpoint string, after time.Duration) *Pausing {
+	return &Pausing{After: after, Exit: pasar.Exit{Code: pasar.ExitPaused}, Marker: &pasar.Marker{Checkpoint: checkpoint}}
 }
 
 // OnLaunch sets what gives each new attempt its script; nil is the zero Script for all.

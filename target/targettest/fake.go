@@ -226,28 +226,71 @@ func (w *World) stop(h target.Handle, s pasar.Stop, act bool) {
 	}
 }
 
-// carryOut takes the stop sequence as far as the stops that arrived ask for: one SIGTERM whatever
-// their number, and SIGKILL when the first grace is over or somebody said now.
+// carryOut takes the stop sequence as far as the stops that arrived ask for: the pause file, one SIGTERM
+// whatever their number, and SIGKILL when the grace is over or somebody said now. The last stop decides.
 func (w *World) carryOut(at *attempt) {
 	if slices.ContainsFunc(at.stops, func(s pasar.Stop) bool { return s.Now }) {
 		at.step = pasar.StepKill
 		w.finish(at, pasar.Exit{Signal: 9})
 		return
 	}
-	if at.step != pasar.StepNone {
+	s := at.stops[len(at.stops)-1]
+	if s.PauseFile && at.step == pasar.StepNone {
+		at.step = pasar.StepFile
+		if p := at.script.Pauses; p != nil && p.After > 0 {
+			w.later(at, p.After, func() { w.pause(at) })
+		} else if p != nil {
+			w.pause(at)
+		}
+	}
+	if at.obs.Status != target.Running || at.step == pasar.StepTerm || at.step == pasar.StepKill || s.Wait == pasar.Forever {
 		return
 	}
-	at.step = pasar.StepTerm
-	if !at.script.IgnoreTerm {
-		w.finish(at, pasar.Exit{Signal: 15})
+	if s.Wait > 0 {
+		w.again(at, time.Duration(s.Wait), func() { w.terminate(at, s) })
 		return
 	}
-	at.kill = time.AfterFunc(time.Duration(at.stops[0].Grace), func() {
+	w.terminate(at, s)
+}
+
+// pause is what a program does that watches the pause file.
+func (w *World) pause(at *attempt) {
+	p := at.script.Pauses
+	w.exit(at, p.Exit)
+	if at.obs.Status == target.Exited {
+		w.end(at, &pasar.ExitRecord{Marker: p.Marker})
+	}
+}
+
+func (w *World) terminate(at *attempt, s pasar.Stop) {
+	if !s.NoTerm {
+		at.step = pasar.StepTerm
+		if !at.script.IgnoreTerm {
+			w.finish(at, pasar.Exit{Signal: 15})
+			return
+		}
+	}
+	w.again(at, time.Duration(s.Grace), func() {
+		at.step = pasar.StepKill
+		w.finish(at, pasar.Exit{Signal: 9})
+	})
+}
+
+// again is later for the step that comes next; what was to come next before doesn't.
+func (w *World) again(at *attempt, d time.Duration, f func()) {
+	if at.kill != nil {
+		at.kill.Stop()
+	}
+	at.kill = w.later(at, d, f)
+}
+
+// later calls f with the lock held, if the attempt still has its claim.
+func (w *World) later(at *attempt, d time.Duration, f func()) *time.Timer {
+	return time.AfterFunc(d, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if at.holds() {
-			at.step = pasar.StepKill
-			w.finish(at, pasar.Exit{Signal: 9})
+			f()
 		}
 	})
 }
