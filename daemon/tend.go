@@ -162,6 +162,9 @@ func (d *Daemon) launch(ctx context.Context, t *tender, j *job) error {
 		Index:      j.Spec.Index,
 		ByIndex:    j.Spec.Visible == "index" || j.Spec.Visible == "" && set.ByIndex,
 	}
+	if j.Spec.TimeLimit > 0 {
+		at.SaveGrace = cmp.Or(j.Spec.CheckpointGrace, limitGrace)
+	}
 	_, err = d.Target.Launch(ctx, at)
 	return err
 }

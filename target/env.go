@@ -39,6 +39,7 @@ func Environment(a Attempt, d Dirs) []pasar.Arg {
 	e.dropForeign()
 	e.dropOuterJob()
 	identity(e, a, d)
+	point(e, a)
 	pauseContract(e, a, d)
 	devices(e, a)
 	slice(e, a)
@@ -56,9 +57,28 @@ func identity(e *environ, a Attempt, d Dirs) {
 	e.set("PASAR_EVENTS", filepath.Join(d.Attempt, pasar.EventsFile))
 	e.set("PASAR_JOB_DIR", d.Job)
 	e.set("PASAR_PERSIST_DIR", d.Persist)
-	e.set("PASAR_GRACE_SECONDS", strconv.FormatFloat(a.Spec.Grace.Seconds(), 'f', -1, 64))
+	e.set("PASAR_GRACE_SECONDS", strconv.FormatFloat(leastGrace(a).Seconds(), 'f', -1, 64))
 	if d.Socket != "" {
 		e.set("PASAR_SOCKET", d.Socket)
+	}
+}
+
+// leastGrace is how much time there surely is between a request to stop and SIGKILL, whoever asks: the job can't
+// tell a time limit from a cancel.
+func leastGrace(a Attempt) pasar.Duration {
+	if a.SaveGrace > 0 {
+		return min(a.Spec.Grace, a.SaveGrace)
+	}
+	return a.Spec.Grace
+}
+
+// point says which job of an array or sweep this is.
+func point(e *environ, a Attempt) {
+	if a.Index != nil {
+		e.set("PASAR_ARRAY_INDEX", strconv.Itoa(*a.Index))
+	}
+	for _, p := range a.Params {
+		e.set(p.Env(), p.Value)
 	}
 }
 
@@ -74,14 +94,26 @@ func pauseContract(e *environ, a Attempt, d Dirs) {
 	}
 }
 
+// migPrefix begins the UUID of a part of a GPU that is a GPU of its own (MIG).
+const migPrefix = "MIG-"
+
 // devices names the granted GPUs. CUDA_VISIBLE_DEVICES is always set: left out, a program would
-// take any GPU it finds.
+// take any GPU it finds. Parts of a GPU have no index that CUDA knows, and it takes no list of both
+// kinds, so that one of them has all named by UUID.
 func devices(e *environ, a Attempt) {
 	var uuids, indices, visible []string
+	byIndex := a.ByIndex
 	for _, g := range a.Grant.GPUs {
 		uuids = append(uuids, g.UUID)
 		indices = append(indices, strconv.Itoa(g.Index))
-		if !IsVirtual(g.UUID) {
+		byIndex = byIndex && !strings.HasPrefix(g.UUID, migPrefix)
+	}
+	for i, g := range a.Grant.GPUs {
+		switch {
+		case IsVirtual(g.UUID):
+		case byIndex:
+			visible = append(visible, indices[i])
+		default:
 			visible = append(visible, g.UUID)
 		}
 	}

@@ -113,6 +113,8 @@ func TestNothingOfAnOuterJobIsInherited(t *testing.T) {
 	outer.Resuming, outer.Checkpoint = true, "/ck"
 	outer.Grant.Claim = pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: 24 * pasar.GiB, Limit: 27 * pasar.GiB}
 	outer.GPUTotal = 80 * pasar.GiB
+	index := 3
+	outer.Index, outer.Params = &index, []pasar.Param{{Name: "lr", Value: "1e-4"}, {Name: "job_id", Value: "x"}}
 	inner := attempt(pasar.Strings(target.Environment(outer, dirs))...)
 	inner.Spec.Key, inner.Spec.Nonce = pasar.AttemptKey{Job: 43, Attempt: 1}, "n1"
 	env := target.Environment(inner, dirs)
@@ -121,7 +123,44 @@ func TestNothingOfAnOuterJobIsInherited(t *testing.T) {
 	want(t, env, "PASAR_LR", "1e-4") // not pasar's: it stays
 	want(t, env, "PASAR_SOCKET", "/run/s")
 	absent(t, env, "PASAR_RESUMING", "PASAR_CHECKPOINT", "SSHGPU_CHECKPOINT", "PASAR_MEM_LIMIT_BYTES",
-		"PASAR_MEM_REQUEST_BYTES", "PASAR_GPU_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")
+		"PASAR_MEM_REQUEST_BYTES", "PASAR_GPU_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION",
+		"PASAR_ARRAY_INDEX", "PASAR_PARAM_LR", "PASAR_PARAM_JOB_ID")
+}
+
+func TestAJobOfASweepIsToldItsPoint(t *testing.T) {
+	a := attempt()
+	index := 0
+	a.Index = &index
+	a.Params = []pasar.Param{{Name: "lr", Value: "1e-5"}, {Name: "Data_set", Value: "a=b c\n"}, {Name: "empty"}}
+	env := target.Environment(a, dirs)
+	want(t, env, "PASAR_ARRAY_INDEX", "0")
+	want(t, env, "PASAR_PARAM_LR", "1e-5")
+	want(t, env, "PASAR_PARAM_DATA_SET", "a=b c\n")
+	want(t, env, "PASAR_PARAM_EMPTY", "")
+	absent(t, target.Environment(attempt(), dirs), "PASAR_ARRAY_INDEX")
+}
+
+func TestGPUsAreNamedByIndexOnlyWhereCUDAKnowsThemByOne(t *testing.T) {
+	a := attempt()
+	a.ByIndex = true
+	a.Grant.GPUs = []pasar.GPURef{{Index: 5, UUID: "GPU-b"}, {Index: 1, UUID: "GPU-a"}}
+	want(t, target.Environment(a, dirs), "CUDA_VISIBLE_DEVICES", "5,1")
+	want(t, target.Environment(a, dirs), "PASAR_GPU_UUIDS", "GPU-b,GPU-a")
+	a.Grant.GPUs = []pasar.GPURef{{Index: 5, UUID: "GPU-b"}, {Index: 1, UUID: "MIG-a"}}
+	want(t, target.Environment(a, dirs), "CUDA_VISIBLE_DEVICES", "GPU-b,MIG-a")
+	a.Grant.GPUs = []pasar.GPURef{{UUID: target.VirtualUUID}}
+	want(t, target.Environment(a, dirs), "CUDA_VISIBLE_DEVICES", "")
+}
+
+func TestTheGraceThatAJobIsToldIsTheLeastItGets(t *testing.T) {
+	for _, c := range []struct {
+		grace, save int
+		want        string
+	}{{120, 0, "120"}, {120, 60, "60"}, {30, 60, "30"}} {
+		a := attempt()
+		a.Spec.Grace, a.SaveGrace = pasar.Duration(c.grace)*1e9, pasar.Duration(c.save)*1e9
+		want(t, target.Environment(a, dirs), "PASAR_GRACE_SECONDS", c.want)
+	}
 }
 
 func TestTheSubmittersTerminalAndServiceStayOutside(t *testing.T) {

@@ -75,8 +75,11 @@ func (e *environ) dropOuterJob() {
 		switch strings.TrimPrefix(k, "PASAR_") {
 		case "JOB_ID", "ATTEMPT", "NONCE", "RESUMING", "EVENTS", "JOB_DIR", "PERSIST_DIR",
 			"MEM_LIMIT_BYTES", "MEM_REQUEST_BYTES", "GRACE_SECONDS", "GPU_UUIDS", "GPUS", "GPU_FRACTION",
-			"PAUSE_FILE", "CHECKPOINT_READY", "CHECKPOINT":
+			"PAUSE_FILE", "CHECKPOINT_READY", "CHECKPOINT", "ARRAY_INDEX":
 			return strings.HasPrefix(k, "PASAR_")
+		}
+		if strings.HasPrefix(k, "PASAR_PARAM_") {
+			return true
 		}
 		switch k {
 		case "SSHGPU_PAUSE_FILE", "SSHGPU_CHECKPOINT_READY", "SSHGPU_CHECKPOINT":

@@ -92,6 +92,8 @@ type Attempt struct {
 	Params  []pasar.Param // of its sweep
 	Index   *int          // of its array; nil: none
 	ByIndex bool          // CUDA_VISIBLE_DEVICES has indices instead of UUIDs
+
+	SaveGrace pasar.Duration // what its time limit leaves it to save in; 0: it has no time limit
 }
 
 // A Handle names an attempt at its target. It follows from the key and the nonce, so that it is known before Launch
