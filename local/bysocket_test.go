@@ -14,6 +14,7 @@ func TestAJobWhoseDirectoryWasRemovedIsFoundByALaterDaemon(t *testing.T) {
 	m := p.open()
 	gate := t.TempDir() + "/gate"
 	h := launch(t, m, shell(1, "echo before; until [ -e "+gate+" ]; do sleep 0.05; done; echo after; exit 3"))
+	awaitOutput(t, m, h, "before")
 	socket, err := m.AttachSocket(limited(t), h)
 	if err != nil {
 		t.Fatal(err)

@@ -168,7 +168,7 @@ func TestAStopThatLeavesTimeToSaveMakesThePauseFileAppear(t *testing.T) {
 	for i, why := range []pasar.StopWhy{pasar.StopPreempt, pasar.StopPause, pasar.StopLimit, pasar.StopCancel} {
 		h := launch(t, m, shell(pasar.JobID(i+1), `trap 'test -e "$PASAR_PAUSE_FILE" && exit 75; exit 1' TERM; echo ready; while :; do sleep 0.01; done`))
 		awaitOutput(t, m, h, "ready")
-		if err := m.Signal(t.Context(), h, pasar.Stop{ID: "s", Why: why, Grace: pasar.Duration(time.Minute)}); err != nil {
+		if err := m.Signal(t.Context(), h, pasar.Stop{ID: "s", Why: why, Grace: pasar.Duration(time.Minute), PauseFile: why != pasar.StopCancel}); err != nil {
 			t.Fatal(err)
 		}
 		want := 75
@@ -178,6 +178,58 @@ func TestAStopThatLeavesTimeToSaveMakesThePauseFileAppear(t *testing.T) {
 		if o := end(t, m, h); o.Record == nil || o.Record.Exit.Code != want {
 			t.Errorf("%s: %+v, want exit code %d", why, o.Record, want)
 		}
+	}
+}
+
+func TestAPauseFileAppearsForAJobWhoseDirectoryIsGoneAndForNoOther(t *testing.T) {
+	p := newPlace(t)
+	m := p.open()
+	h := launch(t, m, shell(1, `echo ready; until [ -e "$PASAR_PAUSE_FILE" ]; do sleep 0.01; done; exit 75`))
+	awaitOutput(t, m, h, "ready")
+	stop := pasar.Stop{ID: "s", Why: pasar.StopPause, PauseFile: true, Wait: pasar.Forever}
+	other := h
+	other.Nonce = "of another life"
+	for _, nobody := range []target.Handle{other, {Key: pasar.AttemptKey{Job: 2, Attempt: 1}, Nonce: "n"}} {
+		if err := m.Signal(limited(t), nobody, stop); err != nil {
+			t.Error(err)
+		}
+		if exists(filepath.Join(m.attemptDir(nobody.Key), pasar.PauseFile)) {
+			t.Errorf("a pause file for %s, which nobody asked to pause", nobody.Key)
+		}
+	}
+	if err := os.Rename(m.attemptDir(h.Key), filepath.Join(p.data, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.open().Signal(limited(t), h, stop); err != nil {
+		t.Fatal(err)
+	}
+	r := end(t, m, h).Record
+	if r == nil || r.Exit.Code != 75 || r.StopStep != pasar.StepFile || r.Marker == nil || r.Marker.Missing != "no marker was written" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAMarkerOfAnEarlierAttemptDoesNotCount(t *testing.T) {
+	m := newPlace(t).open()
+	for n, script := range []string{`echo '{"checkpoint": "/etc"}' > "$PASAR_CHECKPOINT_READY"; exit 75`, `exit 75`} {
+		a := shell(1, script)
+		a.Spec.Key.Attempt = n + 1
+		r := end(t, m, launch(t, m, a)).Record
+		if r == nil || r.Marker == nil || (r.Marker.Missing == "") != (n == 0) {
+			t.Errorf("attempt %d: %+v", n+1, r)
+		}
+	}
+}
+
+func TestWhateverIsInThePlaceOfAPauseFileHoldsUpNobody(t *testing.T) {
+	m := newPlace(t).open()
+	h := launch(t, m, shell(1, `mkfifo "$PASAR_PAUSE_FILE"; trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done`))
+	awaitOutput(t, m, h, "ready")
+	if err := m.Signal(limited(t), h, pasar.Stop{ID: "s", Why: pasar.StopPreempt, PauseFile: true, Grace: pasar.Duration(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	if r := end(t, m, h).Record; r == nil || r.Exit.Code != 4 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -122,13 +122,15 @@ func (w *watch) tell(o target.Observation) error {
 }
 
 // Signal asks the attempt's supervisor to stop it. An attempt that doesn't run, any more or at all,
-// is nobody's to stop: no error. A stop that leaves time to save makes the pause file appear first.
+// is nobody's to stop: no error. The pause file, if the stop wants it, is there before the supervisor hears of it.
 func (m *Machine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) error {
-	switch s.Why {
-	case pasar.StopPreempt, pasar.StopPause, pasar.StopLimit:
-		if err := m.makePauseFile(h); err != nil {
-			return fmt.Errorf("stop %s: %w", h.Key, err)
+	ask := func(send func(typ int, body any) error) error {
+		if s.PauseFile {
+			if err := m.makePauseFile(h); err != nil {
+				return err
+			}
 		}
+		return send(ipc.AttachStop, &ipc.StopFrame{Stop: s})
 	}
 	// A connection of its own shows that the stop has arrived. The link of a watch would not: it may be
 	// closed the moment after. It serves when the supervisor has no descriptor left for another.
@@ -136,12 +138,12 @@ func (m *Machine) Signal(ctx context.Context, h target.Handle, s pasar.Stop) err
 		if over(l.last.Status) {
 			return nil
 		}
-		return l.sendLast(ipc.AttachStop, &ipc.StopFrame{Stop: s})
+		return ask(l.sendLast)
 	})
 	if err == nil {
 		return nil
 	}
-	if l := m.sender(h); l != nil && ctx.Err() == nil && l.conn.Send(ipc.AttachStop, &ipc.StopFrame{Stop: s}) == nil {
+	if l := m.sender(h); l != nil && ctx.Err() == nil && ask(l.conn.Send) == nil {
 		return nil
 	}
 	return fmt.Errorf("stop %s: %w", h.Key, err)
@@ -194,7 +196,10 @@ func (m *Machine) reach(ctx context.Context, h target.Handle, f func(*link) erro
 		if err != nil {
 			return err
 		}
-		if c.state != claimHeld || c.holding.Nonce != "" && c.holding.Nonce != h.Nonce {
+		if c.state == claimNone { // its directory may be gone, and the job not
+			c.holding, _ = m.bySocket(ctx, h)
+		}
+		if c.state != claimHeld && c.holding.Pid == 0 || c.state == claimDead || c.holding.Nonce != "" && c.holding.Nonce != h.Nonce {
 			return nil
 		}
 		l, err := dial(ctx, h, c.holding)
@@ -211,15 +216,24 @@ func (m *Machine) reach(ctx context.Context, h target.Handle, f func(*link) erro
 	}
 }
 
-// makePauseFile makes the file appear that asks the job to save.
+// makePauseFile makes the file appear that asks the job to save. It is empty, so that it is whole at once;
+// whatever has its name already will do, and isn't touched. A directory that somebody removed is made anew: the
+// job that looks for the file there lives.
 func (m *Machine) makePauseFile(h target.Handle) error {
 	path := filepath.Join(m.attemptDir(h.Key), pasar.PauseFile)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // never launched
+	for range 2 {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		switch {
+		case err == nil:
+			return f.Close()
+		case errors.Is(err, os.ErrExist):
+			return nil
+		case !errors.Is(err, os.ErrNotExist):
+			return fmt.Errorf("make pause file: %w", err)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("make pause file: %w", err)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("make pause file: %w", err)
-	}
-	return f.Close()
+	return fmt.Errorf("make pause file: %s is removed as soon as it is made", filepath.Dir(path))
 }
