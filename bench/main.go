@@ -125,6 +125,8 @@ func rows() []row {
 		{"submit", "submit, durable, one call", measureSubmit},
 		{"scale", "submit and ls with 10 000 jobs waiting", measureScale},
 		{"gap", "from the end of a job to the next one's first instruction", measureGap},
+		{"preempt", "from placing a bid to the SIGTERM of the job that must make room", measurePreempt},
+		{"batch", "an array of 5000 jobs in one request", measureBatch},
 		{"drain", "1000 jobs that do nothing, one at a time", measureDrain},
 		{"idle", "a daemon with nothing to do, for 30 s", measureIdle},
 		{"memory", "whoever holds the terminal of a quiet program", measureMemory},

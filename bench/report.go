@@ -32,6 +32,7 @@ type reach struct {
 }
 
 func atMost(limit float64) reach       { return reach{limit: limit} }
+func atLeast(limit float64) reach      { return reach{limit: limit, atLeast: true} }
 func ratioAtMost(limit float64) reach  { return reach{limit: limit, ratio: true} }
 func ratioAtLeast(limit float64) reach { return reach{limit: limit, ratio: true, atLeast: true} }
 
@@ -113,7 +114,7 @@ func (p *report) busy() bool {
 	return err == nil && v > 0.3*float64(runtime.NumCPU())
 }
 
-const notYet = `Not measured, since pasar doesn't do it yet: submit in batches, preempting, plan on a trace.`
+const notYet = `Not measured here: the quality of schedules, which depends on the jobs; see "pasar plan --help".`
 
 func (p *report) print(w io.Writer) error {
 	var b strings.Builder

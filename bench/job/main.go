@@ -5,6 +5,7 @@
 //	job bars MB DONE GO   the same in progress bars that are drawn again and again
 //	job timed MB FILE     write so many megabytes in lines, then how long that took to a file
 //	job screen WORD       fill the screen, with a word in its last row, and again whenever its size changes
+//	job term FILE READY   make READY, wait for SIGTERM and note CLOCK_MONOTONIC then, in nanoseconds
 //	job echo              write each byte that is typed, without the terminal's help
 //
 // lines and bars write a byte to the FIFO DONE after all output and end when GO has a byte for them, so
@@ -46,6 +47,8 @@ func run(args []string, start unix.Timespec) error {
 		return timed(args[1], args[2])
 	case len(args) == 2 && args[0] == "screen":
 		return screen(args[1])
+	case len(args) == 3 && args[0] == "term":
+		return term(args[1], args[2])
 	case len(args) == 1 && args[0] == "echo":
 		return echo()
 	case len(args) != 4:
@@ -82,6 +85,17 @@ func stamp(file string, start unix.Timespec) error {
 	}
 	_, err = f.Write(b)
 	return err
+}
+
+func term(file, ready string) error {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		return err
+	}
+	<-asked
+	now := monotonic()
+	return os.WriteFile(file, binary.NativeEndian.AppendUint64(nil, uint64(now.Nano())), 0o600)
 }
 
 func timed(size, file string) error {
