@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,16 @@ import (
 // End is how a job ended, in one line: "#42 train failed after 5s: exit code 7".
 func End(v *pasar.JobView, s Style) string {
 	line := Name(v) + " " + s.State(v.State, string(v.State))
+	if v.State == pasar.Paused {
+		if e := paused(v); e != "" {
+			if rest := afterState(v, e); rest == e {
+				line += ": " + rest
+			} else {
+				line += strings.TrimPrefix(e, string(v.State)) // "paused by ada": the sentence has the state
+			}
+		}
+		return line
+	}
 	if !v.State.Finished() {
 		return line
 	}
@@ -47,6 +58,9 @@ func Why(v *pasar.JobView, lines int) []string {
 
 // Hints lists what to do about an end, for where the output has just been seen.
 func Hints(v *pasar.JobView) (out []string) {
+	if v.State == pasar.Paused {
+		return []string{fmt.Sprintf("hint: `pasar resume %d` queues it again, to go on from there", v.ID)}
+	}
 	if v.State != pasar.Failed && v.State != pasar.Completed || v.Verdict == nil || v.Verdict.Hint == "" {
 		return nil
 	}

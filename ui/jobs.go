@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,11 +20,37 @@ func Jobs(views []*pasar.JobView, now time.Time) Table {
 	}}
 	for _, v := range views {
 		t.Rows = append(t.Rows, []Cell{
-			{Text: v.ID.String()}, {string(v.State), stateColor(v.State)}, {Text: pasar.Clean(v.Name)},
+			{Text: v.ID.String()}, {string(v.State), stateColor(v.State)}, {Text: rowName(v)},
 			{Text: strconv.FormatInt(int64(v.Bid), 10)}, {Text: ClaimShort(v.Claim)}, {Text: jobTime(v, now)}, {Text: rowAbout(v, now)},
 		})
 	}
 	return t
+}
+
+// rowName is a job's name with its place in its group: "train 7[3]", "train 7{lr=1e-5}".
+func rowName(v *pasar.JobView) string {
+	name := pasar.Clean(v.Name)
+	if v.Group == nil {
+		return name
+	}
+	switch place := element(v); {
+	case v.Index != nil && len(v.Params) == 0:
+		return name + " " + v.Group.String() + "[" + place + "]"
+	default:
+		return name + " " + v.Group.String() + "{" + place + "}"
+	}
+}
+
+// element is what tells a job from the others of its group.
+func element(v *pasar.JobView) string {
+	var parts []string
+	if v.Index != nil {
+		parts = append(parts, strconv.Itoa(*v.Index))
+	}
+	for _, k := range sortedKeys(v.Params) {
+		parts = append(parts, pasar.Clean(k)+"="+pasar.Clean(v.Params[k]))
+	}
+	return strings.Join(parts, ",")
 }
 
 // jobTime is how long a job ran, runs, or waits.
@@ -113,8 +140,13 @@ func About(v *pasar.JobView, now time.Time) string {
 		return ended(v)
 	case v.Waiting != nil:
 		return waiting(v, now)
+	case v.State == pasar.Paused:
+		return paused(v)
 	case v.State == pasar.Stopping:
 		if a := lastAttempt(v); a != nil && a.Stop != nil {
+			if a.Stop.Why == pasar.StopPause && a.Stop.Step != pasar.StepTerm && a.Stop.Step != pasar.StepKill {
+				return "asked to save and leave (" + stopWords(a.Stop) + "); it runs on until it does"
+			}
 			return "asked to stop: " + stopWords(a.Stop)
 		}
 		if s := summary(v); s != "" {
@@ -135,6 +167,15 @@ func waiting(v *pasar.JobView, now time.Time) string {
 	return s
 }
 
+// paused is since when and how a job is paused.
+func paused(v *pasar.JobView) string {
+	s := summary(v)
+	if v.Verdict != nil && v.Verdict.Summary != "" {
+		s = pasar.Clean(v.Verdict.Summary)
+	}
+	return s
+}
+
 func running(v *pasar.JobView) string {
 	s := GPUs(v.GPUs)
 	add := func(more string) {
@@ -148,7 +189,7 @@ func running(v *pasar.JobView) string {
 	}
 	if v.Remaining != nil {
 		if *v.Remaining > 0 {
-			add("about " + v.Remaining.String() + " left")
+			add(about(v) + v.Remaining.String() + " left")
 		} else {
 			add("over its estimate")
 		}
@@ -157,6 +198,14 @@ func running(v *pasar.JobView) string {
 		add("over its memory limit")
 	}
 	return s
+}
+
+// about stands before a span that is expected: ~ where it comes from history and nobody said so.
+func about(v *pasar.JobView) string {
+	if v.EstSource != nil && *v.EstSource == "history" {
+		return "~"
+	}
+	return "about "
 }
 
 func ended(v *pasar.JobView) string {
@@ -184,11 +233,13 @@ func lastAttempt(v *pasar.JobView) *pasar.AttemptView {
 }
 
 func stopWords(s *pasar.StopView) string {
-	w := string(s.Why)
+	w := strings.ReplaceAll(string(s.Why), "_", " ")
 	if s.By != nil {
 		w += " by " + pasar.Clean(*s.By)
 	}
 	switch s.Step {
+	case pasar.StepFile:
+		w += ", its pause file is there"
 	case pasar.StepTerm:
 		w += ", SIGTERM sent"
 	case pasar.StepKill:
@@ -197,4 +248,4 @@ func stopWords(s *pasar.StopView) string {
 	return w
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -52,6 +52,9 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 	p.measured(v, now)
 	for i := range v.Attempts {
 		p.attempt(&v.Attempts[i], now)
+		if d := v.Attempts[i].Verdict; d != nil && i < len(v.Attempts)-1 && d.Summary != "" {
+			p.field("", pasar.Clean(d.Summary))
+		}
 	}
 	if last := tail(v, pageLines); len(last) > 0 {
 		p.line("")
@@ -97,7 +100,13 @@ func (p *page) asked(v *pasar.JobView, now time.Time) {
 	p.field("command", command)
 	p.field("directory", pasar.Clean(string(v.Cwd)))
 	p.field("claim", Claim(v.Claim))
-	p.field("bid", strconv.FormatInt(int64(v.Bid), 10))
+	bid := strconv.FormatInt(int64(v.Bid), 10)
+	if v.Preempt {
+		bid += "; to start, it may stop running jobs with a lower one"
+	}
+	p.field("bid", bid)
+	p.group(v)
+	p.order(v, now)
 	by := "by " + pasar.Clean(v.Submitter)
 	if v.By != nil && *v.By != "" {
 		by += " for " + pasar.Clean(*v.By)
@@ -125,13 +134,14 @@ func (p *page) asked(v *pasar.JobView, now time.Time) {
 		p.field("git", commit)
 	}
 	p.field("grace", v.Grace.String())
+	p.limits(v)
 }
 
 func (p *page) measured(v *pasar.JobView, now time.Time) {
 	if v.EstRuntime != nil {
 		est := v.EstRuntime.String()
 		if v.EstSource != nil {
-			est += " (" + pasar.Clean(*v.EstSource) + ")"
+			est = strings.TrimPrefix(about(v), "about ") + est + " (" + pasar.Clean(*v.EstSource) + ")"
 		}
 		p.field("expected", est)
 	}
@@ -154,6 +164,8 @@ func (p *page) measured(v *pasar.JobView, now time.Time) {
 		}
 	}
 	p.field("memory", strings.Join(use, ", "))
+	p.projected(v, now)
+	p.field("lost", lost(v))
 }
 
 func event(e *pasar.Event, now time.Time) string {
@@ -194,6 +206,18 @@ func (p *page) attempt(a *pasar.AttemptView, now time.Time) {
 	add(Ending(a.ExitCode, a.Signal))
 	if a.EndedAt == nil && a.Pid != nil {
 		add("pid " + strconv.Itoa(*a.Pid))
+	}
+	if a.PeakGPU != nil {
+		add(a.PeakGPU.String() + " of GPU memory at most")
+	}
+	for _, x := range a.Xids {
+		add(xid(&x))
+	}
+	if a.RestartCost != nil && *a.RestartCost > 0 {
+		add(a.RestartCost.String() + " to get back to where it was")
+	}
+	if a.Wasted != nil && *a.Wasted > 0 {
+		add(a.Wasted.String() + " of work lost")
 	}
 	if a.Output != nil {
 		add(pasar.Bytes(*a.Output).String() + " of output")

@@ -44,7 +44,7 @@ func ptr[T any](v T) *T { return &v }
 // samples is a job in each stage of its life, with hostile text where a job can put it.
 func samples() []*pasar.JobView {
 	base := pasar.JobView{Schema: 1, Bid: 1000, QueueTime: now.Add(-2 * time.Hour), Created: now.Add(-2 * time.Hour), Submitter: "ada", Cwd: "/home/ada/proj",
-		Command: "python train.py --lr 3e-4", Claim: pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: 24 * pasar.GiB}.View(), Grace: pasar.Duration(2 * time.Minute)}
+		Command: "python train.py --lr 3e-4", Claim: pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: 24 * pasar.GiB}.View(), Grace: pasar.Duration(2 * time.Minute), Preemptible: true}
 
 	running := base
 	running.ID, running.Name, running.State, running.Machine = 7, "train", pasar.Running, ptr("local")
@@ -111,7 +111,47 @@ func samples() []*pasar.JobView {
 
 	nobody := cancelled
 	nobody.ID, nobody.Verdict = 1, &pasar.Verdict{Reason: pasar.CodeCancelled, Summary: "cancelled: it ended on SIGTERM"}
-	return []*pasar.JobView{&running, &stopping, &leaving, &starting, &waiting, &held, &failed, &cancelled, &completed, &again, &nobody}
+	return append([]*pasar.JobView{&running, &stopping, &leaving, &starting, &waiting, &held, &failed, &cancelled, &completed, &again, &nobody}, later(base, running)...)
+}
+
+// later are jobs that others were stopped for, that wait for others, that are paused, tried again, and parts of a group.
+func later(base, running pasar.JobView) []*pasar.JobView {
+	paused := base
+	paused.ID, paused.Name, paused.State, paused.Reason, paused.Pausable = 20, "saver", pasar.Paused, ptr("paused"), true
+	paused.RunTime = ptr(pasar.Duration(time.Hour))
+	paused.Verdict = &pasar.Verdict{Reason: pasar.CodePaused, Summary: "paused by ada: saved as /ck/9", Confidence: pasar.Certain}
+	paused.LastCheckpoint = &pasar.Event{Kind: pasar.EventCheckpoint, At: now.Add(-5 * time.Minute), Step: ptr(9.0), Path: "/ck/9"}
+	paused.ResumeCommand = ptr("./resume.sh")
+
+	pausing := running
+	pausing.ID, pausing.Name, pausing.State, pausing.Pausable = 21, "slow-saver", pasar.Stopping, true
+	pausing.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", LaunchedAt: start, StartedAt: &start, Stop: &pasar.StopView{Why: pasar.StopPause, By: ptr("ada"), Step: pasar.StepFile}}}
+
+	part := base
+	part.ID, part.Name, part.State, part.Group, part.Index, part.Params, part.MaxConcurrent = 22, "part", pasar.Queued, ptr(pasar.JobID(22)), ptr(0), pasar.ParamsView{"lr": "1e-5", "bs": "8\x1b"}, ptr(2)
+	part.After, part.Begin = []pasar.Dependency{{Job: 7, On: pasar.AfterOK}, {Job: 8, On: pasar.AfterAny}, {Job: 9, On: pasar.AfterFail}}, ptr(now.Add(10*time.Hour))
+	part.Waiting = &pasar.WaitingView{Why: pasar.WaitAfter, Sentence: "comes after #7", Holders: []pasar.JobID{7, 8}}
+	part.Preempt, part.Preemptible, part.TimeLimit = true, false, ptr(pasar.Duration(3*time.Hour))
+	part.Retries = pasar.RetriesView{Max: 3, Used: 1, On: []pasar.Code{pasar.CodeGPUOOM, pasar.CodeLost}}
+	part.Claim = pasar.Claim{Kind: pasar.Whole, GPUs: 2, IDs: []string{"0", "3"}, Type: "H200", External: pasar.ExternalAvoid}.View()
+
+	first := part
+	first.ID, first.Index, first.Params, first.After, first.Begin, first.Waiting = 23, ptr(1), nil, nil, nil, &pasar.WaitingView{Why: pasar.WaitTurn, Sentence: "waits behind #9", Holders: []pasar.JobID{7}, Reserved: ptr(now.Add(time.Hour)), Until: ptr(now.Add(time.Minute))}
+	first.Preempt = false
+
+	hasty := running
+	hasty.ID, hasty.Name, hasty.EstSource, hasty.TimeLimit = 24, "hasty", ptr("history"), ptr(pasar.Duration(100*time.Minute))
+	hasty.Projected.Finish = ptr(now.Add(30 * time.Minute))
+	hasty.Progress, hasty.LastCheckpoint = nil, nil
+	hasty.Usage = pasar.UsageView{PeakGPU: ptr(pasar.Bytes(0))}
+	hasty.OverLimit = true
+	before := now.Add(-3 * time.Hour)
+	hasty.Attempts = []pasar.AttemptView{{Attempt: 1, Machine: "local", LaunchedAt: before, StartedAt: &before, EndedAt: &start, RunTime: ptr(pasar.Duration(time.Hour)), Signal: ptr(15),
+		Stop: &pasar.StopView{Why: pasar.StopPreempt, Step: pasar.StepTerm}, Verdict: &pasar.Verdict{Reason: pasar.CodePreempted, Summary: "stopped for #30 with a bid of 2000"},
+		Wasted: ptr(pasar.Duration(12 * time.Minute)), PeakGPU: ptr(20 * pasar.GiB), Xids: []pasar.Xid{{Code: 31, Meaning: "GPU memory page fault", At: start}}},
+		{Attempt: 2, Machine: "local", LaunchedAt: start, StartedAt: &start, RestartCost: ptr(pasar.Duration(40 * time.Second))}}
+	hasty.Lost = pasar.LostView{Preemptions: ptr(pasar.Duration(760 * time.Second)), Failures: ptr(pasar.Duration(0)), Known: true, QueueWait: pasar.Duration(25 * time.Minute)}
+	return []*pasar.JobView{&paused, &pausing, &part, &first, &hasty}
 }
 
 func TestTheListSaysWhatEachJobIsAbout(t *testing.T) {
@@ -131,7 +171,7 @@ func TestAPageSaysEverything(t *testing.T) {
 func TestWhySaysWhatWouldChangeIt(t *testing.T) {
 	var b strings.Builder
 	for _, v := range samples() {
-		b.WriteString(WhyPage(v, now, Style{}) + "====\n")
+		b.WriteString(WhyPage(v, samples()[:2], now, Style{}) + "====\n")
 	}
 	golden(t, "why.txt", b.String())
 }
@@ -163,7 +203,11 @@ func TestEveryFactIsALine(t *testing.T) {
 		pasar.Started{Job: 1, Attempt: 2, Pid: 77}, pasar.Exited{Job: 1, Attempt: 2, Exit: pasar.Exit{Signal: 11}},
 		pasar.Ended{Job: 1, Attempt: 2, Verdict: pasar.Verdict{Reason: "exit", Summary: "exited with code 7"}}, pasar.Lost{Job: 1, Attempt: 2},
 		pasar.Restarted{Job: 1}, pasar.Reported{Job: 1, Attempt: 2, Event: pasar.Event{Kind: pasar.EventCheckpoint, Step: ptr(4.0)}}, pasar.GitRead{Job: 1, Git: pasar.Git{Commit: "abc"}},
-		pasar.Answered{Verb: "submit"}, pasar.MachineSeen{Inventory: pasar.Inventory{Machine: "local", RAM: pasar.GiB}}, pasar.Incident{What: "w", Detail: "d"}}
+		pasar.BidChanged{Job: 1, Bid: 9, Preempt: true}, pasar.Edited{Job: 1, Spec: pasar.Spec{Name: "b"}, By: "ada"}, pasar.ResumeAsked{Job: 1, By: "ada"},
+		pasar.Drained{Machine: "local", GPU: "GPU-1", Health: pasar.Health{Reason: "Xid 79"}}, pasar.Drained{Machine: "local", By: "ada", Health: pasar.Health{Reason: "driver"}}, pasar.Undrained{Machine: "local", By: "ada"},
+		pasar.XidSeen{Machine: "local", Xid: pasar.Xid{UUID: "GPU-1", Code: 31, Meaning: "page fault"}, Jobs: []pasar.JobID{1, 2}},
+		pasar.StopAsked{Job: 1, Attempt: 2, Stop: pasar.Stop{Why: pasar.StopPreempt, For: 9}}, pasar.Ended{Job: 1, Attempt: 2, Verdict: pasar.Verdict{Reason: "preempted"}, Sequel: pasar.Sequel{State: pasar.Queued}},
+		pasar.Ended{Job: 1, Attempt: 2, Verdict: pasar.Verdict{Reason: "exit"}, Sequel: pasar.Sequel{State: pasar.Queued, Retry: true}}, pasar.Answered{Verb: "submit"}, pasar.MachineSeen{Inventory: pasar.Inventory{Machine: "local", RAM: pasar.GiB}}, pasar.Incident{What: "w", Detail: "d"}}
 	var b strings.Builder
 	for i, f := range facts {
 		line := Fact(pasar.Record{Seq: int64(i), At: now, Fact: f}, now)
@@ -177,7 +221,7 @@ func TestEveryFactIsALine(t *testing.T) {
 
 func TestNothingAJobSaysReachesATerminalRaw(t *testing.T) {
 	for _, v := range samples() {
-		all := Jobs([]*pasar.JobView{v}, now).Render(Style{}) + Page(v, now, Style{}) + WhyPage(v, now, Style{}) + End(v, Style{}) + strings.Join(Why(v, 50), "\n")
+		all := Jobs([]*pasar.JobView{v}, now).Render(Style{}) + Page(v, now, Style{}) + WhyPage(v, nil, now, Style{}) + End(v, Style{}) + strings.Join(Why(v, 50), "\n")
 		if clean := pasar.Clean(strings.ReplaceAll(all, "\n", " ")); clean != strings.ReplaceAll(all, "\n", " ") {
 			t.Errorf("job %d: %q", v.ID, all)
 		}
@@ -199,7 +243,7 @@ func TestAPageFitsATerminalAndNoWordIsBroken(t *testing.T) {
 		for i := range 3 { // a command of 100 kB, as the daemon shows it, in many words and in one
 			v.Command = strings.Repeat([]string{"word ", "x", "漢字 "}[i], 1000)
 			for _, width := range []int{40, 80, 120} {
-				text := Page(v, now, Style{Width: width, Color: true}) + WhyPage(v, now, Style{Width: width})
+				text := Page(v, now, Style{Width: width, Color: true}) + WhyPage(v, nil, now, Style{Width: width})
 				if n := len(strings.Split(text, "\n")); n > 80 {
 					t.Errorf("job %d: %d lines", v.ID, n)
 				}

@@ -2,7 +2,7 @@ package ui
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"pasar"
@@ -11,14 +11,26 @@ import (
 // silence is how long a running job may report no progress before that is worth saying.
 const silence = 10 * time.Minute
 
-// WhyPage says why a job died, why it waits, or how it is doing: `pasar why`.
-func WhyPage(v *pasar.JobView, now time.Time, s Style) string {
+// untouched is how long a job may run before it is worth saying that it hasn't touched its GPU.
+const untouched = 2 * time.Minute
+
+// WhyPage says why a job died, why it waits, or how it is doing: `pasar why`. The holders are jobs that its
+// reason names, as far as they are known.
+func WhyPage(v *pasar.JobView, holders []*pasar.JobView, now time.Time, s Style) string {
 	p := &page{s: s}
 	switch {
 	case v.State.Finished():
 		p.died(v)
+	case v.State == pasar.Paused:
+		p.line(End(v, s))
+		if v.LastCheckpoint != nil {
+			p.line("last checkpoint " + event(v.LastCheckpoint, now))
+		}
+		for _, h := range Hints(v) {
+			p.line(h)
+		}
 	case v.Waiting != nil:
-		p.waits(v, now)
+		p.waits(v, holders, now)
 	default:
 		p.goesOn(v, now)
 	}
@@ -37,21 +49,99 @@ func (p *page) died(v *pasar.JobView) {
 		}
 		p.verdict(d, pasar.Completed, last) // the confidence stands above
 	}
+	if a := lastAttempt(v); a != nil {
+		for _, x := range a.Xids {
+			p.line("its GPU reported " + xid(&x) + " at " + x.At.Format("15:04:05"))
+		}
+	}
 	p.output(last)
 }
 
-func (p *page) waits(v *pasar.JobView, now time.Time) {
-	p.line(Name(v) + " " + waiting(v, now))
-	p.line("it is queued for " + Ago(v.QueueTime, now) + " with a bid of " + num(float64(v.Bid)))
+func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) {
+	w := v.Waiting
+	p.line(Name(v) + " " + pasar.Clean(w.Sentence))
+	for _, id := range w.Holders[:min(holderLines, len(w.Holders))] {
+		i := slices.IndexFunc(holders, func(h *pasar.JobView) bool { return h.ID == id })
+		if i >= 0 {
+			p.hang("  "+holder(holders[i], now), 4)
+		}
+	}
+	if n := len(w.Holders) - holderLines; n > 0 && len(holders) > 0 {
+		p.line(fmt.Sprintf("  and %d more", n))
+	}
 	if n := v.Waiting.Ahead; n > 0 {
 		p.line(fmt.Sprintf("%s of it in the order", plural(n, "job is ahead", "jobs are ahead")))
 	}
-	if b := v.Waiting.BidNeeded; b != nil {
+	if w.Until != nil && w.Until.After(now) {
+		p.line("that is over " + soon(*w.Until, now))
+	}
+	switch {
+	case w.Reserved == nil:
+	case w.Why == pasar.WaitTurn:
+		p.line("it would delay a reservation for " + When(*w.Reserved, now))
+	default:
+		p.line("it has a reservation for " + When(*w.Reserved, now) + ": nothing is started that would delay it")
+	}
+	if t := v.Projected.Start; t != nil && t.After(now) {
+		p.line("by the estimates it starts " + soon(*t, now))
+	}
+	p.line("it is queued for " + Ago(v.QueueTime, now) + " with a bid of " + num(float64(v.Bid)))
+	if b := w.BidNeeded; b != nil {
 		p.line(fmt.Sprintf("hint: `pasar bid %d %d` would put it first", v.ID, *b))
 	}
-	if v.Waiting.Why == pasar.WaitHeld {
-		p.line(fmt.Sprintf("hint: `pasar release %d` lets it start", v.ID))
+	if bid, ok := preempting(v, holders); ok {
+		p.line(fmt.Sprintf("hint: `pasar bid %d %d --preempt --dry-run` says what stopping a lower bid for it would cost", v.ID, bid))
 	}
+	switch w.Why {
+	case pasar.WaitHeld:
+		p.line(fmt.Sprintf("hint: `pasar release %d` lets it start", v.ID))
+	case pasar.WaitBegin:
+		p.line(fmt.Sprintf("hint: `pasar edit %d --begin now` lets it start", v.ID))
+	case pasar.WaitAfter:
+		p.line(fmt.Sprintf("hint: `pasar edit %d --after none` lets it start without them", v.ID))
+	case pasar.WaitUnhealthy, pasar.WaitMachine, pasar.WaitStranger, pasar.WaitRelease:
+		p.line("hint: `pasar gpus` shows what is the matter")
+	}
+}
+
+// holderLines is how many of those that have what a job waits for are named.
+const holderLines = 5
+
+// holder is who has what a job waits for, and until when.
+func holder(h *pasar.JobView, now time.Time) string {
+	s := Name(h) + ", bid " + num(float64(h.Bid)) + ", " + string(h.State)
+	switch {
+	case h.State.Finished():
+	case h.Projected.Finish != nil && h.Projected.Finish.After(now):
+		s += ", ends " + soon(*h.Projected.Finish, now)
+	case h.Remaining != nil && *h.Remaining > 0:
+		s += ", " + about(h) + h.Remaining.String() + " left"
+	case h.Remaining != nil:
+		s += ", over its estimate"
+	case h.State == pasar.Running:
+		s += ", with no estimate of its run time"
+	}
+	if !h.Preemptible && h.State.Active() {
+		s += ", never stopped for another"
+	}
+	return s
+}
+
+// preempting is the bid with which a job could stop one of the holders; false if it can't, or is asked to already.
+func preempting(v *pasar.JobView, holders []*pasar.JobView) (pasar.Bid, bool) {
+	if v.Preempt || v.Waiting.Why != pasar.WaitGPU && v.Waiting.Why != pasar.WaitMemory && v.Waiting.Why != pasar.WaitTurn {
+		return 0, false
+	}
+	var least *pasar.JobView
+	for _, h := range holders {
+		if h.Preemptible && h.State == pasar.Running && (least == nil || h.Bid < least.Bid) {
+			least = h
+		}
+	}
+	if least == nil {
+		return 0, false
+	}
+	return max(v.Bid, least.Bid+1), true
 }
 
 func (p *page) goesOn(v *pasar.JobView, now time.Time) {
@@ -63,6 +153,9 @@ func (p *page) goesOn(v *pasar.JobView, now time.Time) {
 		line += ": " + a
 	}
 	p.line(line)
+	if a := lastAttempt(v); v.State == pasar.Stopping && a != nil && a.Stop != nil && a.Stop.Why == pasar.StopPause {
+		p.line(fmt.Sprintf("hint: `pasar pause --kill-after 10m %d` stops it then, if it hasn't saved and left", v.ID))
+	}
 	if v.State != pasar.Running {
 		return
 	}
@@ -78,12 +171,33 @@ func (p *page) goesOn(v *pasar.JobView, now time.Time) {
 	case now.Sub(v.Progress.At) > silence:
 		p.line("silent for " + Ago(v.Progress.At, now) + ": no progress reported since")
 	}
+	p.overruns(v, now)
+	if v.OverLimit {
+		p.line("it uses more memory than its limit: should memory run short, it is the first to be stopped")
+	}
+	if u := v.Usage.PeakGPU; u != nil && *u == 0 && v.Claim.Kind != pasar.NoGPU && v.RunTime != nil && time.Duration(*v.RunTime) > untouched {
+		p.line("it hasn't touched its GPU so far; --gpus 0 is a job without one")
+	}
+}
+
+// overruns says whether a running job takes longer than it was to, or may.
+func (p *page) overruns(v *pasar.JobView, now time.Time) {
 	if v.EstRuntime != nil && v.RunTime != nil && *v.RunTime > *v.EstRuntime {
 		p.line("it has run longer than the " + v.EstRuntime.String() + " that were expected")
 	}
-	if v.OverLimit {
-		p.line("it uses more memory than its limit")
+	if v.Projected.Finish != nil && v.Projected.Finish.After(now) {
+		p.line("it is projected to end " + soon(*v.Projected.Finish, now))
 	}
+	a := lastAttempt(v)
+	if v.TimeLimit == nil || *v.TimeLimit <= 0 || a == nil || a.StartedAt == nil {
+		return
+	}
+	stop := a.StartedAt.Add(time.Duration(*v.TimeLimit))
+	if end := v.Projected.Finish; end != nil && end.After(stop) {
+		p.line("its time limit of " + v.TimeLimit.String() + " would stop it before that, " + soon(stop, now))
+		return
+	}
+	p.line("its time limit stops it " + soon(stop, now))
 }
 
 func plural(n int, one, many string) string {
@@ -91,59 +205,4 @@ func plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// Fact is a record in one line: time, kind, the job and what else it says.
-func Fact(r pasar.Record, now time.Time) string {
-	parts := []string{When(r.At, now), fmt.Sprintf("%-17s", r.Fact.Kind())}
-	switch f := r.Fact.(type) {
-	case pasar.DaemonStarted:
-		parts = append(parts, fmt.Sprintf("pid %d, version %s", f.Pid, f.Version))
-	case pasar.Submitted:
-		parts = append(parts, fmt.Sprintf("#%d %s: %s", f.Job, f.Spec.Name, pasar.Quote(f.Spec.Argv)))
-	case pasar.BidChanged:
-		parts = append(parts, fmt.Sprintf("#%d to %d%s", f.Job, f.Bid, byWhom(f.By)))
-	case pasar.Held:
-		parts = append(parts, fmt.Sprintf("#%d%s", f.Job, byWhom(f.By)))
-	case pasar.Released:
-		parts = append(parts, fmt.Sprintf("#%d%s", f.Job, byWhom(f.By)))
-	case pasar.CancelledWaiting:
-		parts = append(parts, fmt.Sprintf("#%d%s", f.Job, byWhom(f.By)))
-	case pasar.StopAsked:
-		parts = append(parts, fmt.Sprintf("#%d.%d %s%s", f.Job, f.Attempt, f.Stop.Why, byWhom(f.Stop.By)))
-	case pasar.Launched:
-		parts = append(parts, fmt.Sprintf("#%d.%d on %s %s", f.Job, f.Attempt, f.Grant.Machine, GPUs(f.Grant.GPUs)))
-	case pasar.Started:
-		parts = append(parts, fmt.Sprintf("#%d.%d pid %d", f.Job, f.Attempt, f.Pid))
-	case pasar.Exited:
-		parts = append(parts, fmt.Sprintf("#%d.%d %s", f.Job, f.Attempt, Ending(&f.Exit.Code, &f.Exit.Signal)))
-	case pasar.Ended:
-		parts = append(parts, fmt.Sprintf("#%d.%d %s: %s", f.Job, f.Attempt, f.Verdict.Reason, f.Verdict.Summary))
-	case pasar.Lost:
-		parts = append(parts, fmt.Sprintf("#%d.%d %s", f.Job, f.Attempt, f.Verdict.Summary))
-	case pasar.Restarted:
-		parts = append(parts, fmt.Sprintf("#%d%s", f.Job, byWhom(f.By)))
-	case pasar.Reported:
-		s := fmt.Sprintf("#%d.%d %s", f.Job, f.Attempt, f.Event.Kind)
-		if f.Event.Step != nil {
-			s += " at step " + num(*f.Event.Step)
-		}
-		parts = append(parts, s)
-	case pasar.GitRead:
-		parts = append(parts, fmt.Sprintf("#%d at %s", f.Job, f.Git.Commit))
-	case pasar.Answered:
-		parts = append(parts, f.Verb)
-	case pasar.MachineSeen:
-		parts = append(parts, fmt.Sprintf("%s: %s, %s of memory", f.Inventory.Machine, plural(len(f.Inventory.GPUs), "GPU", "GPUs"), f.Inventory.RAM))
-	case pasar.Incident:
-		parts = append(parts, f.What+": "+f.Detail)
-	}
-	return strings.TrimRight(pasar.Clean(strings.Join(parts, "  ")), " ")
-}
-
-func byWhom(by string) string {
-	if by == "" {
-		return ""
-	}
-	return " by " + by
 }

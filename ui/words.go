@@ -25,6 +25,9 @@ func ClaimShort(c pasar.ClaimView) string {
 		s = "no GPU"
 	case c.Kind == pasar.Slice && c.Mem != nil:
 		s = c.Mem.String()
+		if c.Auto {
+			s = "~" + s
+		}
 		if c.GPUs > 1 {
 			s = strconv.Itoa(c.GPUs) + "×" + s
 		}
@@ -48,7 +51,23 @@ func Claim(c pasar.ClaimView) string {
 	if c.Type != nil {
 		claim.Type = *c.Type
 	}
+	if c.External != nil {
+		claim.External = *c.External
+	}
 	s := claim.String()
+	if c.Auto && c.Mem == nil {
+		s = "as much GPU memory as such jobs have used on " + strings.TrimPrefix(strings.TrimPrefix(s, "0 B"), " of GPU memory on ")
+	}
+	if len(c.IDs) > 0 {
+		ids := make([]string, len(c.IDs))
+		for i, id := range c.IDs {
+			ids[i] = pasar.Clean(id)
+		}
+		s += " (GPU " + strings.Join(ids, ",") + ")"
+	}
+	if c.External != nil && *c.External == pasar.ExternalAvoid {
+		s += " that nobody else uses"
+	}
 	if c.Limit != nil && *c.Limit > claim.Mem {
 		s += ", charged as " + c.Limit.String() + " with its margin"
 	}

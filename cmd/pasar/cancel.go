@@ -55,7 +55,7 @@ func simpleChange(f *flags, verb jobsVerb) action {
 // change does something to each of the jobs named, and says what became of each.
 func (c *call) change(ctx context.Context, req ipc.JobsRequest, verb jobsVerb) error {
 	if len(c.args) == 0 {
-		return usagef("no job named").hint("jobs are named 42, 3,5-8, last or @tag")
+		return usagef("no job named").hint(refForms)
 	}
 	ids, err := c.jobs(ctx, c.args, unfinishedJobs)
 	if err != nil {

@@ -54,9 +54,9 @@ const (
 // nothing is built before it is asked for.
 func commands() []*command {
 	return []*command{
-		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(),
-		cancelCommand(), bidCommand(), restartCommand(), holdCommand(), releaseCommand(),
-		statusCommand(), factsCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
+		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(), statsCommand(),
+		cancelCommand(), bidCommand(), promoteCommand(), pauseCommand(), resumeCommand(), restartCommand(), editCommand(), holdCommand(), releaseCommand(),
+		statusCommand(), gpusCommand(), drainCommand(), undrainCommand(), factsCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
 		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(),
 	}
 }

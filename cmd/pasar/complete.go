@@ -84,13 +84,13 @@ func (p *completer) complete(ctx context.Context, words []string) {
 	name, value, inOne := strings.Cut(p.last, "=")
 	switch {
 	case at.value != nil:
-		p.value(ctx, at.value)
+		p.value(ctx, cmd, at.value)
 	case at.words > 0 && cmd.takes == takesCommand:
 		p.leave(shellFiles)
 	case !at.flagsEnded && inOne && strings.HasPrefix(name, "--"):
 		if fl := f.Lookup(name[2:]); fl != nil {
 			p.last = value // the shell keeps what stands before the =
-			p.value(ctx, fl)
+			p.value(ctx, cmd, fl)
 		}
 	case !at.flagsEnded && strings.HasPrefix(p.last, "-"):
 		f.VisitAll(func(fl *pflag.Flag) {
@@ -139,7 +139,11 @@ func takesValue(fl *pflag.Flag) *pflag.Flag {
 }
 
 // value completes a flag's value. Of free text there is nothing to offer.
-func (p *completer) value(ctx context.Context, fl *pflag.Flag) {
+func (p *completer) value(ctx context.Context, cmd *command, fl *pflag.Flag) {
+	if cmd.name == "stats" && fl.Name == "by" {
+		p.addAll(statsBy)
+		return
+	}
 	switch fl.Name {
 	case "state":
 		before := ""
@@ -151,11 +155,21 @@ func (p *completer) value(ctx context.Context, fl *pflag.Flag) {
 		}
 	case "color":
 		p.addAll([]string{"auto", "always", "never"})
+	case "external":
+		p.addAll([]string{"share", "avoid"})
+	case "visible":
+		p.addAll([]string{"uuid", "index"})
+	case "on":
+		p.addAll(machineNames())
+	case "mem":
+		p.addAll([]string{"auto"})
+	case "after":
+		p.after(ctx)
 	case "for":
 		p.addAll([]string{"ended", "started"})
 	case "tag":
 		p.addAll(tags(p.recent(ctx)))
-	case "cwd", "write", "check", "config":
+	case "cwd", "write", "check", "config", "job", "param-file":
 		p.leave(shellFiles)
 	}
 }
@@ -185,6 +199,10 @@ var fitting = map[string][]pasar.State{
 	"bid":     unfinished,
 	"hold":    {pasar.Awaiting, pasar.Queued},
 	"release": {pasar.Awaiting, pasar.Queued},
+	"promote": {pasar.Queued},
+	"edit":    {pasar.Queued, pasar.Paused},
+	"pause":   {pasar.Starting, pasar.Running},
+	"resume":  {pasar.Paused},
 	"restart": {pasar.Completed, pasar.Failed, pasar.Cancelled},
 	"wait":    unfinished,
 }
@@ -194,6 +212,8 @@ func fits(cmd *command, v *view) bool {
 	switch states := fitting[cmd.name]; {
 	case states != nil && !slices.Contains(states, v.State):
 		return false
+	case cmd.name == "pause":
+		return v.Pausable || v.ResumeCommand != nil
 	case cmd.name == "hold":
 		return !held
 	case cmd.name == "release":
@@ -210,9 +230,38 @@ func (p *completer) jobs(ctx context.Context, cmd *command) {
 		}
 		return
 	}
+	if strings.HasPrefix(p.last, "g") {
+		p.groups(views)
+		return
+	}
 	p.add("last", "your last job")
 	for _, v := range views {
 		p.add(v.ID.String(), fmt.Sprintf("%s, %s", ui.Cut(pasar.Clean(v.Name), 40), v.State))
+	}
+}
+
+// groups offers the arrays and sweeps that some jobs are part of.
+func (p *completer) groups(views []*view) {
+	seen := map[pasar.JobID]bool{}
+	for _, v := range views {
+		if v.Group != nil && !seen[*v.Group] {
+			seen[*v.Group] = true
+			p.add("group:"+v.Group.String(), ui.Cut(pasar.Clean(v.Name), 40))
+		}
+	}
+}
+
+// after offers jobs that another may come after, the last of a list.
+func (p *completer) after(ctx context.Context) {
+	before := ""
+	if i := strings.LastIndexByte(p.last, ','); i >= 0 {
+		before = p.last[:i+1]
+	}
+	p.add(before+"last", "your last job")
+	for _, v := range p.recent(ctx) {
+		if !v.State.Finished() {
+			p.add(before+v.ID.String(), fmt.Sprintf("%s, %s", ui.Cut(pasar.Clean(v.Name), 40), v.State))
+		}
 	}
 }
 

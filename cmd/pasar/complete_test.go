@@ -16,6 +16,7 @@ func TestCompletionKnowsWhatCanStandWhere(t *testing.T) {
 	f := newFake(t, verbs{ipc.VerbList: func(_ context.Context, c *ipc.Call) error {
 		running, held, queued, done := job(42, pasar.Running, ""), job(43, pasar.Queued, ""), job(44, pasar.Queued, ""), job(45, pasar.Failed, pasar.CodeExit)
 		running.Tags, done.Tags = []string{"sweep", "a b", "$(x)"}, []string{"old"}
+		running.Pausable, running.Group = true, pasar.Known(pasar.JobID(40))
 		held.Waiting = &pasar.WaitingView{Why: pasar.WaitHeld}
 		for _, v := range []pasar.JobView{running, held, queued, done} {
 			if err := c.Chunk(append(jobView(t, v), '\n')); err != nil {
@@ -25,7 +26,7 @@ func TestCompletionKnowsWhatCanStandWhere(t *testing.T) {
 		return nil
 	}}.handle)
 	for _, tc := range []struct{ line, want string }{
-		{"su", "submit"}, {"submit --ti", "--time"}, {"show 4", "42 43 44 45"}, {"completion z", "zsh"}, {"help st", "status"},
+		{"su", "submit"}, {"submit --tim", "--time --time-limit"}, {"show 4", "42 43 44 45"}, {"completion z", "zsh"}, {"help sta", "stats status"},
 		{"submit ", ":commands"}, {"submit --mem 3G py", ":commands"}, {"submit -- py", ":commands"},
 		{"submit python tr", ":files"}, {"submit python --", ":files"}, {"submit -- python --time", ":files"},
 		{"submit --cwd ", ":files"}, {"submit --name ", ""}, {"submit --note x", ""}, {"submit --tag s", "sweep"}, {"ls --tag ", "old sweep"},
@@ -33,7 +34,8 @@ func TestCompletionKnowsWhatCanStandWhere(t *testing.T) {
 		{"ls --color ", "auto always never"}, {"submit --color=n", "never"}, {"submit --note=", ""},
 		{"wait --for ", "ended started"}, {"wait --any 4", "42 43 44"}, {"wait @", "@sweep"}, {"show @", "@old @sweep"},
 		{"cancel ", "last 42 43 44"}, {"kill 4", "42 43 44"}, {"attach ", "last 42"}, {"attach -i 4", "42"}, {"hold ", "last 44"},
-		{"release ", "last 43"}, {"restart ", "last 45"}, {"bid 42 ", ""}, {"show 42 ", ""}, {"logs -n ", ""}, {"logs -fn ", ""}, {"logs -f 45", "45"},
+		{"release ", "last 43"}, {"restart ", "last 45"}, {"pause ", "last 42"}, {"resume ", "last"}, {"edit 4", "43 44"}, {"promote 4", "43 44"}, {"cancel gr", "group:40"}, {"drain ", "local"}, {"stats --by ", "day tag submitter machine"},
+		{"submit --after 42,4", "42,42 42,43 42,44"}, {"submit --external ", "share avoid"}, {"submit --job ", ":files"}, {"submit --mem a", "auto"}, {"gpus ", ""}, {"bid 42 ", ""}, {"show 42 ", ""}, {"logs -n ", ""}, {"logs -fn ", ""}, {"logs -f 45", "45"},
 		{"nonsense ", ""}, {"status ", ""},
 	} {
 		r := f.run(append([]string{"__complete", "--"}, strings.Split(tc.line, " ")...)...)

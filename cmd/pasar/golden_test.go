@@ -52,6 +52,35 @@ func statusView() pasar.StatusView {
 		Problem: &problem, Incidents: []pasar.IncidentView{{At: at, What: "pressure", Detail: "d"}}}
 }
 
+func gpusView() pasar.GPUsView {
+	size, f, s, id := 3*pasar.GiB, 12.5, func(s string) *string { return &s }, pasar.JobID(42)
+	xid := 79
+	health := &pasar.Health{Reason: "Xid 79", Remedy: "restart the machine", Xid: &xid, Since: at, Boot: "b", Mends: true}
+	m := statusView().Machines[0]
+	m.Drained, m.Available, m.Pressure, m.Source, m.Driver, m.CUDA, m.Trouble, m.LookedAt = health, &size, &f, s("nvml"), s("580"), s("13.0"), s("t"), &at
+	g := &m.GPUs[0]
+	g.Status, g.Drained, g.Used, g.Reserved, g.Util, g.TempC, g.HotC, g.PowerW, g.LimitW, g.FanPct, g.ClockMHz = pasar.Known(pasar.GPULost), health, &size, &size, &f, &f, &f, &f, &f, &f, &f
+	g.Throttle, g.Processes = []string{"thermal"}, []pasar.GPUProcessView{{Pid: 7, Name: "python", User: "ada", Used: &size, Job: &id}, {Pid: 8, Name: "x", User: "eve"}}
+	g.Leaving, g.Settling = []pasar.LeavingView{{Job: 41, Since: at, Used: &size, Leaked: true}}, &id
+	return pasar.GPUsView{Schema: pasar.Schema, Machines: []pasar.MachineView{m}}
+}
+
+func statsView() pasar.StatsView {
+	row := pasar.StatsRow{Key: "2026-01-02", Jobs: 3, States: map[pasar.State]int{pasar.Completed: 3}, Verdicts: map[pasar.Code]int{pasar.CodeCompleted: 3}, Attempts: 4, RunTime: 5e9, GPUHours: 0.5, MeanWait: 1e9, MaxWait: 2e9,
+		LostPreempt: 3e9, LostFailed: 4e9, LostUnknown: 1}
+	total := row
+	total.Key = ""
+	return pasar.StatsView{Schema: pasar.Schema, Since: &at, Total: total, By: "day", Rows: []pasar.StatsRow{row}}
+}
+
+func planView() pasar.PlanView {
+	span, machine := pasar.Duration(time.Minute), "local"
+	return pasar.PlanView{Schema: pasar.Schema, Claim: full().Claim, Limit: true,
+		Jobs:    []pasar.PlannedJob{{ID: 42, Start: &at, Finish: &at, Before: &at, Machine: &machine, GPUs: []pasar.GPURef{{Index: 0, UUID: "GPU-1"}}, Waiting: full().Waiting, Sentence: "waits for a GPU held by #7"}},
+		Delayed: []pasar.DelayedJob{{ID: 9, Name: "eval", From: at, To: &at, Delay: &span}},
+		Stopped: []pasar.PreemptedJob{{ID: 7, Name: "train", Bid: 900, RunTime: &span, Loses: &span, Pausable: true}}}
+}
+
 // TestJSONIsAsItWas holds every kind of JSON answer as a file, so that a change of the interface is seen
 // and meant. Keys may be added; none may go, or change its meaning.
 func TestJSONIsAsItWas(t *testing.T) {
@@ -73,14 +102,16 @@ func TestJSONIsAsItWas(t *testing.T) {
 			return c.Chunk([]byte(string(one) + "\n" + string(other) + "\n"))
 		},
 		ipc.VerbWait: waits(t, full()), ipc.VerbLogs: logOf(t, "a\r\nb\r\n"), ipc.VerbCancel: answer(outcomes), ipc.VerbHold: answer(outcomes),
-		ipc.VerbBid: answer(outcomes.Jobs[0]), ipc.VerbReload: answer(ipc.ReloadAnswer{Changed: []string{"default_bid"}}),
+		ipc.VerbGPUs: answer(ipc.ViewAnswer{JSON: marshal(gpusView())}), ipc.VerbDrain: answer(ipc.ViewAnswer{JSON: marshal(gpusView())}), ipc.VerbStats: answer(ipc.ViewAnswer{JSON: marshal(statsView())}),
+		ipc.VerbPlanSubmit: answer(ipc.ViewAnswer{JSON: marshal(planView())}), ipc.VerbPlanBid: answer(ipc.ViewAnswer{JSON: marshal(planView())}), ipc.VerbEdit: answer(ipc.SubmitAnswer{Job: 42, View: one}),
+		ipc.VerbPause: answer(outcomes), ipc.VerbBid: answer(outcomes.Jobs[0]), ipc.VerbReload: answer(ipc.ReloadAnswer{Changed: []string{"default_bid"}}),
 		ipc.VerbFacts: func(_ context.Context, c *ipc.Call) error {
 			return c.Chunk(append(marshal(pasar.Record{Seq: 1, At: at, Mono: 1e9, Boot: "b", Fact: pasar.Held{Job: 1, By: "ada"}}), '\n'))
 		},
 	}.handle)
 	for name, args := range map[string]string{
 		"show": "show 42", "status": "status", "submit": "submit true", "restart": "restart 42", "list": "ls", "wait": "wait 42", "logs": "logs 42",
-		"cancel": "cancel 1 2", "bid": "bid 1 5", "reload": "reload", "facts": "facts", "error": "show x", "help-bid": "help bid", "event": "event note x", "completion": "completion fish",
+		"cancel": "cancel 1 2", "bid": "bid 1 5", "reload": "reload", "gpus": "gpus", "drain": "drain", "stats": "stats", "plan": "bid 42 5 --dry-run", "edit": "edit 42 --time 2h", "pause": "pause 1 2", "facts": "facts", "error": "show x", "help-bid": "help bid", "event": "event note x", "completion": "completion fish",
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := f.env("PASAR_EVENTS=" + filepath.Join(t.TempDir(), "e"))

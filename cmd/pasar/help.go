@@ -67,7 +67,7 @@ func overview() string {
 		}
 	}
 	b.WriteString(`
-Jobs are named 42, 3,5-8, last or @tag. Where one job is meant and none is named, it is your last one.
+Jobs are named 42, 3,5-8, last, @tag or group:7. Where one job is meant and none is named, it is your last one.
 Times need units (90m, 2h30m, 1d, 1:30:00), sizes too (24G is 24 GiB).
 Every command has --json and --help. ` + "`pasar guide`" + ` tells an agent all it needs.
 
@@ -116,12 +116,8 @@ func commandHelp(cmd *command, f *flags, t terminal) string {
 		if f.Lookup("timeout") != nil {
 			b.WriteString(", 4 --timeout passed first")
 		}
-		b.WriteString(", 5 paused;\n")
-		if cmd.takes == takesJobs {
-			b.WriteString("  of several jobs the worst counts (2 over 1 over 3)\n")
-		}
-		b.WriteString("  2 is given only for what pasar sees itself, until verdicts read the output (else it is 1);\n" +
-			"  5 comes once jobs can be paused\n")
+		b.WriteString(", 5 paused;\n  of several jobs the worst counts (2 over 1 over 3);\n" +
+			"  2 is given only for what pasar sees itself, until verdicts read the output (else it is 1)\n")
 	}
 	b.WriteString("  64 bad arguments, 65 bad input file, 69 no daemon, 70 refused, 77 not allowed, 130 interrupted\n")
 	return ui.Fit(b.String(), t.width)

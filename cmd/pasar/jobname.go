@@ -36,22 +36,7 @@ func nameOf(argv []string) string {
 	if len(argv) == 0 {
 		return ""
 	}
-	name := argv[0]
-	for rest := argv[1:]; isLauncher(name); {
-		i := slices.IndexFunc(rest, func(s string) bool {
-			return !strings.HasPrefix(s, "-") && s != "run" && s != "launch" && s != "exec" && !isAssignment(s) && !isAmount(s)
-		})
-		if m := slices.Index(rest, "-m"); m >= 0 && m+1 < len(rest) && (i < 0 || m < i) {
-			return tidy(rest[m+1])
-		}
-		if c := slices.Index(rest, "-c"); i < 0 || c >= 0 && c < i {
-			break
-		}
-		name, rest = rest[i], rest[i+1:]
-		if len(rest) == 0 {
-			break
-		}
-	}
+	name, _ := programOf(argv)
 	name = filepath.Base(name)
 	for _, ext := range []string{".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js"} {
 		if s, ok := strings.CutSuffix(name, ext); ok && s != "" {
@@ -59,6 +44,28 @@ func nameOf(argv []string) string {
 		}
 	}
 	return tidy(name)
+}
+
+// programOf is the program, script or module that a command is about, behind whatever launches it, and whether it
+// is a file.
+func programOf(argv []string) (word string, isFile bool) {
+	word = argv[0]
+	for rest := argv[1:]; isLauncher(word); {
+		i := slices.IndexFunc(rest, func(s string) bool {
+			return !strings.HasPrefix(s, "-") && s != "run" && s != "launch" && s != "exec" && !isAssignment(s) && !isAmount(s)
+		})
+		if m := slices.Index(rest, "-m"); m >= 0 && m+1 < len(rest) && (i < 0 || m < i) {
+			return rest[m+1], false
+		}
+		if c := slices.Index(rest, "-c"); i < 0 || c >= 0 && c < i {
+			return word, false
+		}
+		word, rest = rest[i], rest[i+1:]
+		if len(rest) == 0 {
+			break
+		}
+	}
+	return word, true
 }
 
 func isLauncher(word string) bool {

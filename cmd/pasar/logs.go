@@ -72,6 +72,16 @@ func (l *logs) run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	return l.show(ctx, c, ids)
+}
+
+// newLogs is what no flag changes.
+func newLogs(follow bool) *logs {
+	return &logs{follow: follow, lines: new(int64), attempt: new(int64), since: new(time.Time)}
+}
+
+// show shows the output of jobs, one after the other or, with follow, as it comes.
+func (l *logs) show(ctx context.Context, c *call, ids []pasar.JobID) (err error) {
 	mu := &sync.Mutex{}
 	if len(ids) == 1 || !l.follow {
 		for _, id := range ids {

@@ -23,6 +23,7 @@ in the order in which they will be considered, each with what it waits for, then
 		examples: []example{
 			{"pasar ls", "what goes on"},
 			{"pasar ls --state failed --since 1d", "what failed since yesterday"},
+			{"pasar ls --format id,state,verdict.reason @sweep", "a line of fields for each, for shells"},
 			{"pasar ls --json --all | jq '.jobs[].id'", "for programs"},
 		},
 		setup: func(f *flags) action {
@@ -33,6 +34,8 @@ in the order in which they will be considered, each with what it waits for, then
 			machine := f.String("machine", "", "only jobs on this machine, by `NAME`")
 			since := define(f, "since", "", "TIME", "only jobs submitted or ended since: 2h (ago), 14:30, 2026-01-31, or RFC 3339", parseSince)
 			limit := f.number("limit", "", "at most so many", 1, 1<<31)
+			watch := f.Bool("watch", false, "again every two seconds, until q or Ctrl-C; with --json one value a line")
+			format := define(f, "format", "", "FIELDS", "these fields of the JSON with tabs between them, a job a line: id,state,claim.mem", parseFields)
 			return func(ctx context.Context, c *call) error {
 				req := ipc.ListRequest{All: *all, Tag: strings.TrimPrefix(*tag, "@"), By: *by, Machine: *machine, Since: *since, Limit: int(*limit)}
 				for _, s := range *states {
@@ -49,26 +52,30 @@ in the order in which they will be considered, each with what it waits for, then
 					}
 					req.Jobs = ids
 				}
-				chunks, err := c.list(ctx, req)
-				if err != nil {
-					return err
+				if f.given("format") && c.json {
+					return usagef("--format and --json exclude each other")
 				}
-				if c.json {
-					return c.writeList(chunks)
+				look := func(ctx context.Context) (picture, error) { return c.lsPicture(ctx, req, *format) }
+				if *watch {
+					return c.again(ctx, look)
 				}
-				return c.showList(chunks, req)
+				unbridled()
+				return c.once(ctx, look)
 			}
 		},
 	}
 }
 
+// unbridled is for a command that prints a list and ends. Nearly all that is read is kept until it is printed:
+// collecting garbage meanwhile takes a third of the time and gains nothing, short of a really long list.
+func unbridled() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(256 << 20)
+}
+
 // list collects the daemon's lines. It doesn't write as they come: should the daemon go away half way,
 // the list is asked for again from the start.
 func (c *call) list(ctx context.Context, req ipc.ListRequest) ([][]byte, error) {
-	// Nearly all that is read is kept until it is printed, and then the program ends: collecting garbage
-	// meanwhile takes a third of the time and gains nothing, short of a really long list.
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(256 << 20)
 	var chunks [][]byte
 	err := c.ask(ctx, func(d *ipc.Client) error {
 		chunks = chunks[:0]
@@ -82,52 +89,67 @@ func (c *call) list(ctx context.Context, req ipc.ListRequest) ([][]byte, error) 
 	return chunks, err
 }
 
-// writeList makes one JSON value of lines of JSON, passing the bytes through: a newline can only stand
-// between two objects, where a comma belongs.
-func (c *call) writeList(chunks [][]byte) error {
-	if err := c.print(fmt.Sprintf(`{"schema":%d,"jobs":[`, pasar.Schema)); err != nil {
-		return err
+// lsPicture is a look at the jobs.
+func (c *call) lsPicture(ctx context.Context, req ipc.ListRequest, format []string) (picture, error) {
+	chunks, err := c.list(ctx, req)
+	if err != nil {
+		return picture{}, err
 	}
-	for i, b := range chunks {
-		if i == len(chunks)-1 {
-			b = bytes.TrimSuffix(b, []byte{'\n'})
-		}
-		for rest := b; ; {
-			n := bytes.IndexByte(rest, '\n')
-			if n < 0 {
-				break
-			}
-			rest[n] = ','
-			rest = rest[n+1:]
-		}
-		if _, err := c.stdout.Write(b); err != nil {
-			return err
-		}
+	if c.json {
+		return picture{raw: asList(chunks)}, nil
 	}
-	return c.print("]}\n")
-}
-
-func (c *call) showList(chunks [][]byte, req ipc.ListRequest) error {
+	if format != nil {
+		text, err := formatted(chunks, format)
+		return picture{lay: func(ui.Style) string { return text }}, err
+	}
 	var views []*pasar.JobView
 	for _, b := range chunks {
 		for line := range bytes.Lines(b) {
 			v := &pasar.JobView{}
 			if err := json.Unmarshal(line, v); err != nil {
-				return fmt.Errorf("read list of jobs: %w", err)
+				return picture{}, fmt.Errorf("read list of jobs: %w", err)
 			}
 			views = append(views, v)
 		}
 	}
-	if len(views) == 0 {
-		if !c.term.is {
-			return nil
+	return picture{lay: func(s ui.Style) string {
+		switch {
+		case len(views) > 0:
+			return ui.Jobs(views, time.Now()).Render(s)
+		case !c.term.is:
+			return ""
+		case filtered(req):
+			return "no such jobs\n"
 		}
-		if filtered(req) {
-			return c.print("no such jobs\n")
-		}
-		return c.print("no jobs; `pasar submit CMD…` queues one\n")
+		return "no jobs; `pasar submit CMD…` queues one\n"
+	}}, nil
+}
+
+// asList makes one JSON value of lines of JSON, passing the bytes through: a newline can only stand between
+// two objects, where a comma belongs.
+func asList(chunks [][]byte) []byte {
+	size := 64
+	for _, b := range chunks {
+		size += len(b)
 	}
-	return c.print(ui.Jobs(views, time.Now()).Render(c.style()))
+	out := fmt.Appendf(make([]byte, 0, size), `{"schema":%d,"jobs":[`, pasar.Schema)
+	start := len(out)
+	for _, b := range chunks {
+		out = append(out, b...)
+	}
+	list := out[start:]
+	if n := len(list); n > 0 && list[n-1] == '\n' {
+		list, out = list[:n-1], out[:len(out)-1]
+	}
+	for {
+		i := bytes.IndexByte(list, '\n')
+		if i < 0 {
+			break
+		}
+		list[i] = ','
+		list = list[i+1:]
+	}
+	return append(out, "]}"...)
 }
 
 func filtered(r ipc.ListRequest) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,14 +15,18 @@ import (
 // maxJobs bounds how many jobs one reference may name.
 const maxJobs = 100_000
 
-// A ref is one part of what a person typed to name jobs: a range, the last job, or a tag.
+// A ref is one part of what a person typed to name jobs: a range, the last job, a tag, or a group.
 type ref struct {
 	from, to pasar.JobID
 	last     bool
 	tag      string
+	group    pasar.JobID
 }
 
-// parseRefs reads job references: 42, 3,5-8, last, @tag, #42.
+// refForms says how jobs are named.
+const refForms = "jobs are named 42, 3,5-8, last, @tag or group:7"
+
+// parseRefs reads job references: 42, 3,5-8, last, @tag, group:7, #42.
 func parseRefs(args []string) ([]ref, error) {
 	var refs []ref
 	total := pasar.JobID(0)
@@ -41,14 +46,18 @@ func parseRefs(args []string) ([]ref, error) {
 }
 
 func parseRef(word string) (ref, error) {
-	bad := usagef("%q names no job", pasar.Clean(word)).hint("jobs are named 42, 3,5-8, last or @tag")
+	bad := usagef("%q names no job", pasar.Clean(word)).hint(refForms)
 	switch {
 	case word == "last":
 		return ref{last: true}, nil
 	case strings.HasPrefix(word, "@") && len(word) > 1:
 		return ref{tag: word[1:]}, nil
 	case strings.HasPrefix(word, "group:"):
-		return ref{}, usagef("%s: there are no groups yet", pasar.Clean(word)).hint("use a tag: `--tag NAME` on submit, then @NAME")
+		id, err := parseID(word[len("group:"):])
+		if err != nil {
+			return ref{}, usagef("%q names no group", pasar.Clean(word)).hint("a group is named for its first job: group:7")
+		}
+		return ref{group: id}, nil
 	}
 	a, b, isRange := strings.Cut(word, "-")
 	from, err := parseID(a)
@@ -73,7 +82,7 @@ func parseID(s string) (pasar.JobID, error) {
 	return pasar.JobID(n), err
 }
 
-// scope says which jobs a tag stands for.
+// scope says which jobs a tag or a group stands for.
 type scope int
 
 const (
@@ -106,21 +115,19 @@ func (c *call) jobs(ctx context.Context, args []string, s scope) ([]pasar.JobID,
 			}
 			add(id)
 		case r.tag != "":
-			req := ipc.ListRequest{Tag: r.tag, All: true}
-			if s == unfinishedJobs {
-				req.States = unfinished
-			}
-			found, err := c.listIDs(ctx, req)
+			found, err := c.listed(ctx, ipc.ListRequest{Tag: r.tag}, s, fmt.Sprintf("job has the tag %q", pasar.Clean(r.tag)))
 			if err != nil {
 				return nil, err
 			}
-			if len(found) == 0 {
-				e := problemf(ipc.CodeUnknownJob, "no job has the tag %q", pasar.Clean(r.tag))
-				if s == unfinishedJobs {
-					e = problemf(ipc.CodeUnknownJob, "no unfinished job has the tag %q", pasar.Clean(r.tag))
-				}
-				return nil, e
+			for _, id := range found {
+				add(id)
 			}
+		case r.group != 0:
+			found, err := c.listed(ctx, ipc.ListRequest{Group: r.group}, s, fmt.Sprintf("job is in group %d", r.group))
+			if err != nil {
+				return nil, err
+			}
+			slices.Sort(found) // a group is numbered in the order of its points
 			for _, id := range found {
 				add(id)
 			}
@@ -133,13 +140,26 @@ func (c *call) jobs(ctx context.Context, args []string, s scope) ([]pasar.JobID,
 	return ids, nil
 }
 
+// listed is the jobs of a list, of which there must be one.
+func (c *call) listed(ctx context.Context, req ipc.ListRequest, s scope, what string) ([]pasar.JobID, error) {
+	req.All, what = true, "no "+what
+	if s == unfinishedJobs {
+		req.States, what = unfinished, strings.Replace(what, "job", "unfinished job", 1)
+	}
+	found, err := c.listIDs(ctx, req)
+	if err == nil && len(found) == 0 {
+		err = problemf(ipc.CodeUnknownJob, "%s", what)
+	}
+	return found, err
+}
+
 // job resolves the arguments of a command that takes one job; without any it is the last one.
 func (c *call) job(ctx context.Context, args []string) (pasar.JobID, error) {
 	if len(args) == 0 {
 		return c.lastJob(ctx)
 	}
 	if len(args) > 1 {
-		return 0, usagef("%s takes one job; got %s", c.name, pasar.Clean(strings.Join(args, " "))).hint("jobs are named 42, last or @tag")
+		return 0, usagef("%s takes one job; got %s", c.name, pasar.Clean(strings.Join(args, " "))).hint("jobs are named 42 or last; a tag or a group may have only one")
 	}
 	ids, err := c.jobs(ctx, args, allJobs)
 	if err != nil {

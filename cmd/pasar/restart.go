@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"pasar"
 	"pasar/ipc"
@@ -12,19 +11,24 @@ import (
 func restartCommand() *command {
 	return &command{
 		name: "restart", section: sectionChange, args: "[JOB]", brief: "requeue a finished job, with changes if asked", takes: takesJob, wordsEndFlags: false,
-		long: "It keeps its id, command, directory and environment, and gets a new place in the queue. What no flag changes stays as it was.",
+		long: `It keeps its id, command, directory and environment, and gets a new place in the queue. What no flag changes stays as it
+was, but for --preempt, which must be given again.`,
 		examples: []example{
 			{"pasar restart 42", "once more"},
 			{"pasar restart 42 --mem 40G", "once more, with more memory"},
+			{"pasar restart 42 --retries 3 --time-limit 2h", "once more, with other rules"},
 		},
 		setup: func(f *flags) action {
 			var claim claimFlags
+			var change changeFlags
 			claim.declare(f)
 			bid := f.bid("bid", "new bid")
+			preempt := f.Bool("preempt", false, "to start, it may stop running jobs with a lower bid, once; they are queued again")
 			time := f.span("time", "new estimate of the run time")
 			grace := f.span("grace", "between the request to stop and SIGKILL")
 			name := f.String("name", "", "new `NAME`")
 			note := f.String("note", "", "new `TEXT` to keep with it")
+			change.declare(f)
 			by := f.String("by", "", "on whose behalf: a `NAME`")
 			hold := f.Bool("hold", false, "keep it from starting until it is released")
 			return func(ctx context.Context, c *call) error {
@@ -32,9 +36,12 @@ func restartCommand() *command {
 				if err != nil {
 					return err
 				}
-				req := ipc.RestartRequest{Request: ipc.NewRequest(), Job: id, By: *by, Hold: *hold}
+				req := ipc.RestartRequest{Request: ipc.NewRequest(), Job: id, By: *by, Hold: *hold, Preempt: *preempt}
 				req.Bid, req.Time, req.Grace = ifGiven(f, "bid", bid), ifGiven(f, "time", time), ifGiven(f, "grace", grace)
 				req.Name, req.Note = ifGiven(f, "name", name), ifGiven(f, "note", note)
+				if req.More, err = change.change(ctx, c); err != nil {
+					return err
+				}
 				if claim.given() {
 					if req.Claim, err = c.newClaim(ctx, id, &claim); err != nil {
 						return err
@@ -63,16 +70,11 @@ func (c *call) newClaim(ctx context.Context, id pasar.JobID, flags *claimFlags) 
 	if err != nil {
 		return nil, err
 	}
-	old := pasar.Claim{Kind: v.Claim.Kind, GPUs: v.Claim.GPUs, IDs: v.Claim.IDs}
-	if v.Claim.Mem != nil {
-		old.Mem = *v.Claim.Mem
-	}
-	if v.Claim.RAM != nil {
-		old.RAM = *v.Claim.RAM
-	}
-	if v.Claim.Type != nil {
-		old.Type = *v.Claim.Type
-	}
+	old := pasar.Claim{Kind: v.Claim.Kind, GPUs: v.Claim.GPUs, IDs: v.Claim.IDs, Auto: v.Claim.Auto}
+	put(&old.Mem, v.Claim.Mem)
+	put(&old.RAM, v.Claim.RAM)
+	put(&old.Type, v.Claim.Type)
+	put(&old.External, v.Claim.External)
 	claim, err := flags.claim(old)
 	return &claim, err
 }
@@ -95,13 +97,5 @@ func (c *call) requeue(ctx context.Context, req ipc.RestartRequest) error {
 	case c.json:
 		return c.printLine(ans.View)
 	}
-	return c.print(requeued(ans) + "\n")
-}
-
-func requeued(ans ipc.SubmitAnswer) string {
-	line := fmt.Sprintf("requeued #%d", ans.Job)
-	if v, err := parseView(ans.View); err == nil {
-		line += " " + pasar.Clean(v.Name) + " (" + claimOf(v) + "; " + pasar.Clean(ans.Sentence) + ")"
-	}
-	return line
+	return c.print(changed("requeued", ans) + "\n")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -18,7 +19,7 @@ func showCommand() *command {
 		},
 		setup: func(*flags) action {
 			return func(ctx context.Context, c *call) error {
-				return c.page(ctx, ui.Page)
+				return c.page(ctx, func(v *pasar.JobView) string { return ui.Page(v, time.Now(), c.style()) })
 			}
 		},
 	}
@@ -30,14 +31,16 @@ func whyCommand() *command {
 		examples: []example{{"pasar why 42", "in a few lines, with what to do about it"}},
 		setup: func(*flags) action {
 			return func(ctx context.Context, c *call) error {
-				return c.page(ctx, ui.WhyPage)
+				return c.page(ctx, func(v *pasar.JobView) string {
+					return ui.WhyPage(v, c.holders(ctx, v), time.Now(), c.style())
+				})
 			}
 		},
 	}
 }
 
 // page shows one job, as lay lays it out.
-func (c *call) page(ctx context.Context, lay func(*pasar.JobView, time.Time, ui.Style) string) error {
+func (c *call) page(ctx context.Context, lay func(*pasar.JobView) string) error {
 	id, err := c.job(ctx, c.args)
 	if err != nil {
 		return err
@@ -53,7 +56,30 @@ func (c *call) page(ctx context.Context, lay func(*pasar.JobView, time.Time, ui.
 	if err != nil {
 		return err
 	}
-	return c.print(lay(&v.JobView, time.Now(), c.style()))
+	return c.print(lay(&v.JobView))
+}
+
+// holders are the jobs that have what a job waits for, as far as they can be had: without them the reason still
+// says their numbers.
+func (c *call) holders(ctx context.Context, v *pasar.JobView) []*pasar.JobView {
+	if v.Waiting == nil || len(v.Waiting.Holders) == 0 {
+		return nil
+	}
+	const most = 20
+	ids := v.Waiting.Holders[:min(most, len(v.Waiting.Holders))]
+	var views []*pasar.JobView
+	_ = c.ask(ctx, func(d *ipc.Client) error {
+		views = nil
+		return d.List(ctx, ipc.ListRequest{Jobs: ids}, func(lines []byte) error {
+			for line := range bytes.Lines(lines) {
+				if h, err := parseView(line); err == nil {
+					views = append(views, &h.JobView)
+				}
+			}
+			return nil
+		})
+	})
+	return views
 }
 
 // fetch is a job's JSON.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"pasar"
-	"pasar/config"
 	"pasar/ipc"
 )
 
@@ -29,13 +27,28 @@ Its standard input is that terminal: what is piped into submit isn't passed on. 
 give a shell line such as 'sort < data'. With --no-pty it has no terminal, standard input is /dev/null, and output and errors
 are pipes.
 
+--array, --param and --param-file make a group: a job for each combination, the last changing fastest. {index} and
+the name of a parameter in braces, such as {lr}, are filled into the command, the name and --resume-command; the job also
+finds them as PASAR_ARRAY_INDEX and PASAR_PARAM_LR. Values are split at commas; one that has a comma stands in double
+quotes, or --param is repeated. The first line of a --param-file names its columns; each other line is a point.
+
+A job file has flags as keys (time_limit = "2h", tag = ["a", "b"]) and the command as command, a line or a list. A script
+that is run, by itself or by bash, python and the like, may have lines #PASAR --time 2h before its first other line; of
+#SBATCH lines, name, time, GPUs, memory, dependencies, array and the like are understood. A flag counts more than a job file,
+that more than the script, that more than the configuration.
+
 With --json, --follow gives the job, then its output and its end, one value a line, and --wait the end alone. With
---parsable, only the id is printed, and no output.`,
+--parsable, only the id is printed, of a group one a line, and no output. --wait for a group prints how each job ended.`,
 		examples: []example{
 			{"pasar submit python train.py --epochs 3", "one whole GPU, when one is free"},
 			{"pasar submit --mem 24G --time 2h -- ./train.sh", "24 GiB of a GPU's memory, beside other jobs"},
 			{"pasar submit --gpus 0 --wait 'make data && make test'", "a shell line without a GPU; follow it and exit as it did"},
 			{"id=$(pasar submit --parsable --key sweep-7 python train.py)", "just the id; run again, it is the same job"},
+			{"pasar submit --param lr=1e-5,3e-5,1e-4 --param seed=1,2 --max-concurrent 2 -- python train.py --lr {lr} --seed {seed}", "six jobs, two at once"},
+			{"pasar submit --array 0-9%4 -- ./part.sh {index}", "ten jobs, four at once"},
+			{"pasar submit --after last,41:any --begin 22:00 -- python eval.py", "once those have ended, and not before ten"},
+			{"pasar submit --bid 2000 --preempt --dry-run -- python train.py", "what would stop, lose and wait; nothing changes"},
+			{"pasar submit --job job.toml --time 3h", "as the file says, but for the time"},
 		},
 		setup: func(f *flags) action {
 			s := &submission{}
@@ -48,21 +61,26 @@ With --json, --follow gives the job, then its output and its end, one value a li
 // A submission is what the flags of submit say.
 type submission struct {
 	claimFlags
-	time, grace              *pasar.Duration
-	bid                      *pasar.Bid
-	name, note, by, cwd, key *string
-	tags, env                *[]string
-	noEnv, hold, shell       *bool
-	noPTY                    *bool
-	size                     *termSize
-	wait, follow, parsable   *bool
-	propagate                *bool
+	changeFlags
+	time, grace                  *pasar.Duration
+	bid                          *pasar.Bid
+	name, note, by, cwd, key, on *string
+	tags, env, params            *[]string
+	noEnv, hold, shell, preempt  *bool
+	noPTY                        *bool
+	size                         *termSize
+	array                        *array
+	paramFile, job               *string
+	wait, follow, parsable       *bool
+	propagate, dryRun            *bool
 }
 
 func (s *submission) declare(f *flags) {
 	s.claimFlags.declare(f)
+	s.on = f.String("on", "", "`WHERE` to run: local")
 	s.time = f.span("time", "how long it will run, as an estimate: it never kills, and lets others plan")
 	s.bid = f.bid("bid", "priority: higher starts first; 1000 if the configuration doesn't say")
+	s.preempt = f.Bool("preempt", false, "to start, it may stop running jobs with a lower bid, once; they are queued again")
 	s.grace = f.span("grace", "between the request to stop and SIGKILL; 120s if the configuration doesn't say")
 	s.name = f.String("name", "", "`NAME` to show; else the program's or script's")
 	s.note = f.String("note", "", "`TEXT` to keep with it")
@@ -73,9 +91,15 @@ func (s *submission) declare(f *flags) {
 	s.noEnv = f.Bool("no-env", false, "leave out the environment but for "+strings.Join(bare, " "))
 	s.key = f.String("key", "", "a second submit with the same `KEY` is the same job")
 	s.hold = f.Bool("hold", false, "keep it from starting until it is released")
+	s.array = define(f, "array", "", "LIST", "a job for each index: 0-9, 1,3,5, 0-9:2 for every second one; %4 behind it for four at once", parseArray)
+	s.params = f.StringArray("param", nil, "a job for each value: `NAME=V1,V2`; repeated, for each combination")
+	s.paramFile = f.String("param-file", "", "a job for each row of this CSV `FILE`, whose first line names the parameters")
+	s.changeFlags.declare(f)
 	s.shell = f.Bool("shell", false, "the arguments, joined by spaces, are a line for "+shell)
 	s.noPTY = f.Bool("no-pty", false, "give it pipes instead of a terminal, and no standard input")
 	s.size = define(f, "size", "", "COLSxROWS", "size of its terminal until somebody who types brings another; else 120x40", parseSize)
+	s.job = f.String("job", "", "a job `FILE` in TOML, or YAML if its name says so, with flags as keys, and command")
+	s.dryRun = f.Bool("dry-run", false, "say what would start when, who would wait longer and who would be stopped; change nothing")
 	s.wait = f.Bool("wait", false, "follow its output, and exit as it ended")
 	s.follow = f.Bool("follow", false, "follow its output until it ends")
 	s.propagate = f.Bool("propagate", false, "with --wait: exit with the job's own code, or 128 + signal")
@@ -86,16 +110,25 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	if *s.propagate && !*s.wait {
 		return usagef("--propagate goes with --wait")
 	}
+	if *s.dryRun && (*s.wait || *s.follow || *s.parsable) {
+		return usagef("--dry-run makes no job that --wait, --follow or --parsable could be about")
+	}
 	cfg, err := c.config()
 	if err != nil {
 		return err
 	}
-	req, err := s.request(c, cfg)
+	req, err := s.request(ctx, c, cfg)
 	if err != nil {
 		return err
 	}
+	if len(req.Points) > maxFollowed && *s.follow {
+		return usagef("--follow of %d jobs at once; at most %d", len(req.Points), maxFollowed).hint("--wait says how each of them ended; `pasar logs` shows the output of any")
+	}
 	if missing := notFound(req); missing != "" {
 		c.note(fmt.Sprintf("warning: %s; the job is queued all the same", missing))
+	}
+	if *s.dryRun {
+		return c.plan(ctx, func(d *ipc.Client) ([]byte, error) { return d.PlanSubmit(ctx, req) })
 	}
 	watch := *s.wait || *s.follow
 	if watch && carriesInput(c.stdin) {
@@ -113,24 +146,50 @@ func (s *submission) run(ctx context.Context, c *call) error {
 		return err
 	}
 	c.warnOnce(ans.Warning, ans.Hint)
-	switch {
-	case *s.parsable:
-		err = c.print(ans.Job.String() + "\n")
-	case c.json && (*s.follow || !*s.wait):
-		err = c.printLine(ans.View)
-	case c.json:
-	case watch:
-		c.note(submitted(ans, &req.Spec))
-	default:
-		err = c.print(submitted(ans, &req.Spec) + "\n")
+	if ans.Advice != "" {
+		_, _ = fmt.Fprintln(c.stderr, "hint: "+pasar.Clean(ans.Advice))
 	}
-	if err != nil || !watch {
+	if len(ans.Jobs) == 0 {
+		ans.Jobs = []pasar.JobID{ans.Job}
+	}
+	if err := s.answer(c, ans, &req.Spec, watch); err != nil || !watch {
 		return err
 	}
 	if err := c.stdout.Flush(); err != nil {
 		return err
 	}
-	view, err := c.watch(ctx, ans.Job, !*s.parsable && (!c.json || *s.follow))
+	if len(ans.Jobs) > 1 {
+		return s.watchGroup(ctx, c, ans.Jobs)
+	}
+	return s.watchJob(ctx, c, ans.Job)
+}
+
+// answer says what was submitted: on standard error where output follows.
+func (s *submission) answer(c *call, ans ipc.SubmitAnswer, sent *pasar.Spec, watch bool) error {
+	group := len(ans.Jobs) > 1
+	switch {
+	case *s.parsable:
+		for _, id := range ans.Jobs {
+			if err := c.print(id.String() + "\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	case c.json && *s.wait && !*s.follow:
+		return nil
+	case c.json && group:
+		return c.printJSON(groupView{pasar.Schema, ans.Job, ans.Jobs})
+	case c.json:
+		return c.printLine(ans.View)
+	case watch:
+		c.note(submitted(ans, sent))
+		return nil
+	}
+	return c.print(submitted(ans, sent) + "\n")
+}
+
+func (s *submission) watchJob(ctx context.Context, c *call, id pasar.JobID) error {
+	view, err := c.watch(ctx, id, !*s.parsable && (!c.json || *s.follow))
 	if err != nil {
 		return err
 	}
@@ -151,6 +210,32 @@ func (s *submission) run(ctx context.Context, c *call) error {
 		return exit(code)
 	}
 	return nil
+}
+
+// maxFollowed bounds how many jobs are followed at once: each takes a connection.
+const maxFollowed = 64
+
+// watchGroup follows the output of a group's jobs, each line with its job before it, or waits until all have
+// ended, and then exits as the worst of them.
+func (s *submission) watchGroup(ctx context.Context, c *call, ids []pasar.JobID) error {
+	err := func() error {
+		if *s.follow && !*s.parsable {
+			if err := newLogs(true).show(ctx, c, ids); err != nil {
+				return err
+			}
+			if !*s.wait {
+				return nil
+			}
+		}
+		w := &waiter{code: exitCompleted, propagate: *s.propagate, left: ids, quiet: *s.parsable}
+		return w.all(ctx, c)
+	}()
+	if err != nil && ctx.Err() != nil {
+		_ = c.stdout.Flush()
+		c.note(fmt.Sprintf("the jobs go on; `pasar wait group:%d` waits for them, `pasar cancel group:%d` ends them", ids[0], ids[0]))
+		return exit(exitInterrupted)
+	}
+	return err
 }
 
 // A termSize is what --size says.
@@ -182,134 +267,4 @@ func carriesInput(f *os.File) bool {
 	p := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
 	_, err = unix.Poll(p, 0)
 	return err != nil || p[0].Revents&unix.POLLIN != 0 || p[0].Revents&unix.POLLHUP == 0
-}
-
-// submitted is the answer in words, with what was understood of the claim. What was sent is what the job
-// is, so the view needs no decoding; only a job found by its key may be another, and what a slice is
-// charged as the daemon alone knows.
-func submitted(ans ipc.SubmitAnswer, sent *pasar.Spec) string {
-	what, name, claim := "submitted", sent.Name, sent.Claim.String()
-	if ans.Existing || sent.Claim.Kind == pasar.Slice {
-		if v, err := parseView(ans.View); err == nil {
-			name, claim = v.Name, claimOf(v)
-		}
-	}
-	if ans.Existing {
-		what = "found"
-		claim += "; same key"
-	}
-	line := fmt.Sprintf("%s #%d", what, ans.Job)
-	if name != "" {
-		line += " " + pasar.Clean(name)
-	}
-	line += " (" + claim
-	if ans.Sentence != "" {
-		line += "; " + pasar.Clean(ans.Sentence)
-	}
-	return line + ")"
-}
-
-func (s *submission) request(c *call, cfg *config.Config) (ipc.SubmitRequest, error) {
-	var none ipc.SubmitRequest
-	argv, err := argvOf(c.args, *s.shell)
-	if err != nil {
-		return none, err
-	}
-	cwd, err := workingDir(*s.cwd)
-	if err != nil {
-		return none, err
-	}
-	claim, err := s.claim(pasar.Claim{Kind: pasar.Whole, GPUs: 1})
-	if err != nil {
-		return none, err
-	}
-	env, err := jobEnv(c.env, *s.noEnv, *s.env)
-	if err != nil {
-		return none, err
-	}
-	spec := pasar.Spec{Name: *s.name, Argv: pasar.Args(argv), Cwd: pasar.Arg(cwd), Claim: claim, Bid: cfg.DefaultBid, Time: *s.time,
-		Grace: cfg.DefaultGrace, Tags: *s.tags, Note: *s.note, By: *s.by, Key: *s.key, Hold: *s.hold,
-		NoPTY: *s.noPTY, Cols: s.size.cols, Rows: s.size.rows}
-	if c.flags.given("bid") {
-		spec.Bid = *s.bid
-	}
-	if c.flags.given("grace") {
-		spec.Grace = *s.grace
-	}
-	if cfg.RequireTime && !c.flags.given("time") {
-		return none, usagef("this machine asks for an estimate of the run time").hint("give one with --time, such as --time 2h; it never kills the job")
-	}
-	if !c.flags.given("name") {
-		spec.Name = nameOf(argv)
-	}
-	if err := spec.Validate(); err != nil {
-		return none, usagef("%v", err)
-	}
-	return ipc.SubmitRequest{Request: ipc.NewRequest(), Spec: spec, Surroundings: surroundings(env)}, nil
-}
-
-// argvOf is the argument vector to run: the words exactly, or a shell with one line.
-func argvOf(words []string, sh bool) ([]string, error) {
-	switch {
-	case len(words) == 0:
-		return nil, usagef("no command given").hint("`pasar submit [flags] CMD…`; `pasar submit --help` has examples")
-	case words[0] == "":
-		return nil, usagef("the command is empty")
-	case sh:
-		return []string{shell, "-c", strings.Join(words, " ")}, nil
-	case len(words) == 1 && strings.ContainsAny(words[0], " \t\n"):
-		return []string{shell, "-c", words[0]}, nil
-	}
-	return words, nil
-}
-
-// workingDir is the directory to run in, absolute and there.
-func workingDir(dir string) (string, error) {
-	here, err := os.Getwd()
-	if err != nil && !filepath.IsAbs(dir) {
-		return "", usagef("this directory can't be found: %v", err).hint("name another with --cwd")
-	}
-	if dir == "" {
-		return here, nil
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(here, dir)
-	}
-	fi, err := os.Stat(dir)
-	switch {
-	case os.IsNotExist(err):
-		return "", usagef("--cwd %s: there is no such directory", pasar.Clean(dir)).hint("make it first; without --cwd the job runs in this one")
-	case err != nil:
-		return "", usagef("--cwd %s: %v", pasar.Clean(dir), err)
-	case !fi.IsDir():
-		return "", usagef("--cwd %s is not a directory", pasar.Clean(dir))
-	}
-	return filepath.Clean(dir), nil
-}
-
-// notFound says that the program isn't there now, which it may be when the job starts; empty if it is.
-func notFound(req ipc.SubmitRequest) string {
-	prog := string(req.Spec.Argv[0])
-	if strings.Contains(prog, "/") {
-		path := prog
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(string(req.Spec.Cwd), path)
-		}
-		if _, err := os.Stat(path); err != nil {
-			return pasar.Clean(prog) + " does not exist"
-		}
-		if !isProgram(path) {
-			return pasar.Clean(prog) + " is not executable"
-		}
-		return ""
-	}
-	for _, dir := range filepath.SplitList(lookup(pasar.Strings(req.Surroundings.Env), "PATH")) {
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(string(req.Spec.Cwd), dir)
-		}
-		if isProgram(filepath.Join(dir, prog)) {
-			return ""
-		}
-	}
-	return pasar.Clean(prog) + " is not on the PATH"
 }

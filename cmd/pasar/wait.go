@@ -15,10 +15,12 @@ func waitCommand() *command {
 	return &command{
 		name: "wait", section: sectionJobs, args: "[JOB…]", brief: "wait until jobs have ended, and exit as they did", takes: takesJobs, jobCodes: true,
 		long: `One line a job on standard output as it ends; of a failed one the summary, the lines it rests on and the last output on
-standard error. Nothing is polled, and a daemon that is restarted meanwhile isn't noticed.`,
+standard error. Nothing is polled, and a daemon that is restarted meanwhile isn't noticed. A job that was paused is waited for
+no longer, with exit code 5, unless --through-pauses is given.`,
 		examples: []example{
 			{"pasar wait 42", "its end, and its exit code by the table below"},
 			{"pasar wait --timeout 30m @sweep", "all with that tag; 4 if that takes longer"},
+			{"pasar wait group:7", "all jobs of an array or sweep"},
 			{"pasar wait --propagate 42", "exit with the program's own code, or 128 + signal"},
 		},
 		setup: func(f *flags) action {
@@ -27,6 +29,7 @@ standard error. Nothing is polled, and a daemon that is restarted meanwhile isn'
 			all := f.Bool("all", false, "until all have ended, as without it")
 			timeout := f.span("timeout", "give up after so long, with exit code 4; the jobs are unaffected")
 			until := f.String("for", "ended", "`WHAT` to wait for: ended, or started")
+			f.BoolVar(&w.throughPauses, "through-pauses", false, "a pause isn't an end: go on waiting, until it was resumed and has ended")
 			f.BoolVar(&w.propagate, "propagate", false, "exit with the job's own code, or 128 + signal")
 			return func(ctx context.Context, c *call) error {
 				if w.any && *all {
@@ -59,6 +62,8 @@ var errTimeout = errors.New("timed out")
 // A waiter waits for jobs and remembers the worst end.
 type waiter struct {
 	any, started, propagate bool
+	throughPauses           bool
+	quiet                   bool // says nothing of ends
 
 	left  []pasar.JobID // still waited for
 	code  int           // by the table, of the worst so far
@@ -78,11 +83,16 @@ func (w *waiter) run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	err = c.stream(ctx, func(d *ipc.Client, alive func()) error {
+	return w.all(ctx, c)
+}
+
+// all waits for those that are left.
+func (w *waiter) all(ctx context.Context, c *call) error {
+	err := c.stream(ctx, func(d *ipc.Client, alive func()) error {
 		if w.any && w.count > 0 || len(w.left) == 0 {
 			return nil // the connection was lost after the last word
 		}
-		return d.Wait(ctx, ipc.WaitRequest{Jobs: w.left, Any: w.any, Started: w.started}, func(b []byte) error {
+		return d.Wait(ctx, ipc.WaitRequest{Jobs: w.left, Any: w.any, Started: w.started, ThroughPauses: w.throughPauses}, func(b []byte) error {
 			alive()
 			return w.over(c, b)
 		})
@@ -122,6 +132,9 @@ func (w *waiter) over(c *call, b []byte) error {
 	w.count++
 	if code := exitOf(&v.JobView); severity(code) > severity(w.code) || w.count == 1 {
 		w.code, w.own = code, ownExit(&v.JobView)
+	}
+	if w.quiet {
+		return nil
 	}
 	if c.json {
 		err = c.printLine(b)

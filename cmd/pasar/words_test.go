@@ -58,12 +58,12 @@ func TestAMisspelledWordFindsItsNeighbour(t *testing.T) {
 }
 
 func TestReferencesNameJobs(t *testing.T) {
-	got, err := parseRefs([]string{"42", "#7", "3,5-8", "last", "@sweep"})
-	want := []ref{{from: 42, to: 42}, {from: 7, to: 7}, {from: 3, to: 3}, {from: 5, to: 8}, {last: true}, {tag: "sweep"}}
+	got, err := parseRefs([]string{"42", "#7", "3,5-8", "last", "@sweep", "group:7"})
+	want := []ref{{from: 42, to: 42}, {from: 7, to: 7}, {from: 3, to: 3}, {from: 5, to: 8}, {last: true}, {tag: "sweep"}, {group: 7}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, bad := range []string{"", ",", "-1", "1-", "-", "5-3", "0", "@", "x", "1.5", "99999999999999999999", "1-2-3"} {
+	for _, bad := range []string{"", ",", "-1", "1-", "-", "5-3", "0", "@", "x", "1.5", "99999999999999999999", "1-2-3", "group:", "group:0", "group:x"} {
 		if r, err := parseRefs([]string{bad}); err == nil {
 			t.Errorf("%q names %+v", bad, r)
 		}
@@ -78,7 +78,7 @@ func FuzzParseRefs(f *testing.F) {
 		refs, err := parseRefs([]string{s})
 		n := pasar.JobID(0)
 		for _, r := range refs {
-			if !r.last && r.tag == "" && (r.from < 1 || r.to < r.from) {
+			if !r.last && r.tag == "" && r.group == 0 && (r.from < 1 || r.to < r.from) {
 				t.Errorf("%q: %+v", s, r)
 			}
 			n += r.to - r.from + 1

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"pasar"
+)
+
+// An array is what --array says: the indices of its jobs in the order in which they were named, and how
+// many may run at once (0: no bound).
+type array struct {
+	indices []int
+	atOnce  int
+}
+
+// maxIndex bounds an array's indices; it is Slurm's largest MaxArraySize less one.
+const maxIndex = 4_000_000
+
+const arrayForms = "write 0-9, 1,3,5, 0-9:2 for every second one, or 0-9%4 for four at once"
+
+// parseArray reads the form that Slurm's --array has.
+func parseArray(s string) (array, error) {
+	var a array
+	bad := func(why string) (array, error) { return array{}, fmt.Errorf("%q: %s; %s", s, why, arrayForms) }
+	list, most, bounded := strings.Cut(s, "%")
+	if bounded {
+		n, err := strconv.ParseUint(most, 10, 31)
+		if err != nil || n == 0 {
+			return bad("after % stands how many may run at once")
+		}
+		a.atOnce = int(n)
+	}
+	seen := map[int]bool{}
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, step, ok := parseIndices(part)
+		if !ok {
+			return bad("no list of indices")
+		}
+		if (to-from)/step >= pasar.MaxPoints {
+			return bad(fmt.Sprintf("more than %d jobs", pasar.MaxPoints))
+		}
+		for i := from; i <= to; i += step {
+			if seen[i] {
+				return bad(fmt.Sprintf("index %d is there twice", i))
+			}
+			seen[i] = true
+			a.indices = append(a.indices, i)
+		}
+		if len(a.indices) > pasar.MaxPoints {
+			return bad(fmt.Sprintf("more than %d jobs", pasar.MaxPoints))
+		}
+	}
+	return a, nil
+}
+
+// parseIndices reads 7, 0-9 or 0-9:2.
+func parseIndices(s string) (from, to, step int, ok bool) {
+	span, by, stepped := strings.Cut(s, ":")
+	a, b, isRange := strings.Cut(span, "-")
+	from, ok = parseIndex(a)
+	to, step = from, 1
+	if ok && isRange {
+		to, ok = parseIndex(b)
+	}
+	if ok && stepped {
+		step, ok = parseIndex(by)
+		ok = ok && isRange && step > 0
+	}
+	return from, to, step, ok && to >= from
+}
+
+func parseIndex(s string) (int, bool) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	return int(n), err == nil && n <= maxIndex
+}

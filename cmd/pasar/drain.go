@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func drainCommand() *command {
+	return &command{
+		name: "drain", section: sectionMachine, args: "[MACHINE]", brief: "let nothing more start on a machine, or on one GPU", takes: takesWords, words: machineNames,
+		long: "What runs goes on, and what waits keeps its place. It holds over restarts of the daemon, until pasar undrain.",
+		examples: []example{
+			{"pasar drain --why 'new driver at noon'", "nothing more starts on this machine"},
+			{"pasar drain --gpu 3", "nor on its GPU 3"},
+		},
+		setup: func(f *flags) action {
+			gpu := f.String("gpu", "", "only this GPU: its number, UUID `ID` or the beginning of that")
+			why := f.String("why", "", "`TEXT` to show whoever waits")
+			by := f.String("by", "", "on whose behalf: a `NAME`")
+			return func(ctx context.Context, c *call) error {
+				return c.drain(ctx, ipc.DrainRequest{GPU: *gpu, Why: *why, By: *by}, (*ipc.Client).Drain)
+			}
+		},
+	}
+}
+
+func undrainCommand() *command {
+	return &command{
+		name: "undrain", section: sectionMachine, args: "[MACHINE]", brief: "end a drain, also one for a fault", takes: takesWords, words: machineNames,
+		long: "A GPU that was drained for a fault is given out again as well: say so only when it is mended.",
+		examples: []example{
+			{"pasar undrain", "jobs start on this machine again"},
+			{"pasar undrain --gpu 3", "and on its GPU 3"},
+		},
+		setup: func(f *flags) action {
+			gpu := f.String("gpu", "", "only this GPU: its number, UUID `ID` or the beginning of that")
+			by := f.String("by", "", "on whose behalf: a `NAME`")
+			return func(ctx context.Context, c *call) error {
+				return c.drain(ctx, ipc.DrainRequest{GPU: *gpu, By: *by}, (*ipc.Client).Undrain)
+			}
+		},
+	}
+}
+
+func machineNames() []string { return []string{pasar.LocalMachine} }
+
+type drainVerb func(*ipc.Client, context.Context, ipc.DrainRequest) ([]byte, error)
+
+// drain changes what is drained, and says what is now.
+func (c *call) drain(ctx context.Context, req ipc.DrainRequest, verb drainVerb) error {
+	switch {
+	case len(c.args) > 1:
+		return usagef("%s takes one machine; got %s", c.name, pasar.Clean(strings.Join(c.args, " ")))
+	case len(c.args) == 1 && isNumber(c.args[0]):
+		return usagef("%s takes a machine; %q is none", c.name, pasar.Clean(c.args[0])).hint(fmt.Sprintf("`pasar %s --gpu %s` is for one GPU", c.name, pasar.Clean(c.args[0])))
+	case c.flags.given("gpu") && req.GPU == "":
+		return usagef("--gpu needs a GPU").hint("`pasar gpus` lists them")
+	case len(c.args) == 1:
+		req.Machine = c.args[0]
+	}
+	req.Request = ipc.NewRequest()
+	var b []byte
+	err := c.ask(ctx, func(d *ipc.Client) error {
+		var err error
+		b, err = verb(d, ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printLine(b)
+	}
+	var v pasar.GPUsView
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("read GPUs: %w", err)
+	}
+	machine := req.Machine
+	if machine == "" {
+		machine = pasar.LocalMachine
+	}
+	return c.print(drained(&v, machine, req.GPU, c.name == "drain") + "\n")
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// drained says what a drain, or its end, has come to.
+func drained(v *pasar.GPUsView, machine, gpu string, on bool) string {
+	where := pasar.Clean(machine)
+	if gpu != "" {
+		where = "GPU " + pasar.Clean(gpu) + " of " + where
+	}
+	if !on {
+		return where + ": jobs start there again"
+	}
+	running := map[pasar.JobID]bool{}
+	for _, m := range v.Machines {
+		if m.Name != machine {
+			continue
+		}
+		for _, g := range m.GPUs {
+			if gpu != "" && fmt.Sprint(g.Index) != gpu && !strings.HasPrefix(strings.ToLower(g.UUID), strings.ToLower(gpu)) {
+				continue
+			}
+			for _, id := range g.Jobs {
+				running[id] = true
+			}
+		}
+	}
+	what := "no job is on it"
+	if gpu == "" {
+		what = "no job is on its GPUs"
+	}
+	if n := len(running); n == 1 {
+		what = "the job that is there goes on"
+	} else if n > 1 {
+		what = fmt.Sprintf("the %d jobs that are there go on", n)
+	}
+	undo := "pasar undrain"
+	if gpu != "" {
+		undo += " --gpu " + pasar.Clean(gpu)
+	}
+	return fmt.Sprintf("%s: nothing more starts there; %s (`%s` ends it)", where, what, undo)
+}
