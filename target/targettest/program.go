@@ -13,7 +13,7 @@ import (
 )
 
 // A Program is what an attempt of the conformance suite does, in this order: it leaves its mark,
-// prints, waits at its gate, prints again, and ends.
+// prints, waits at its gate, prints again, and ends. One that pauses waits for its pause file instead of a gate.
 type Program struct {
 	Mark       string // file to which it appends a line with its key, so that runs can be counted
 	Print      string
@@ -21,6 +21,7 @@ type Program struct {
 	Then       string // printed after the gate
 	Times      int    // how often; 0 is once
 	IgnoreTerm bool
+	Pauses     string // the checkpoint that it names in its marker, once it is asked to pause; empty: it doesn't look
 	Code       int
 	Signal     syscall.Signal // by which it ends itself, if positive
 }
@@ -33,6 +34,11 @@ func (p Program) Shell() []pasar.Arg {
 	}
 	fmt.Fprintf(&s, "echo \"$PASAR_JOB_ID.$PASAR_ATTEMPT\" >> %s\n", quote(p.Mark))
 	fmt.Fprintf(&s, "printf %%s %s\n", quote(p.Print))
+	if p.Pauses != "" {
+		s.WriteString("until test -e \"$PASAR_PAUSE_FILE\"; do sleep 0.01; done\n")
+		fmt.Fprintf(&s, "printf '{\"checkpoint\": \"%%s\"}' %s > \"$PASAR_CHECKPOINT_READY.new\"\n", quote(p.Pauses))
+		fmt.Fprintf(&s, "mv \"$PASAR_CHECKPOINT_READY.new\" \"$PASAR_CHECKPOINT_READY\"; exit %d\n", pasar.ExitPaused)
+	}
 	if p.Gate != "" {
 		fmt.Fprintf(&s, "read x < %s\n", quote(p.Gate))
 	}
@@ -76,7 +82,14 @@ func PlayPrograms(a target.Attempt) Script {
 	if err := json.Unmarshal([]byte(argv[1]), &p); err != nil {
 		return Script{LaunchError: err.Error()}
 	}
-	return Script{Output: p.Print, IgnoreTerm: p.IgnoreTerm, run: p.play}
+	script := Script{Output: p.Print, IgnoreTerm: p.IgnoreTerm, run: p.play}
+	if p.Pauses != "" {
+		script.Pauses = Saves(p.Pauses, 0)
+		if _, err := os.Stat(p.Pauses); err != nil {
+			script.Pauses.Marker.Missing = "the marker names " + p.Pauses + ", which is not there"
+		}
+	}
+	return script
 }
 
 // play leaves the program's mark and runs the rest of it in a goroutine that ends with the attempt. The
@@ -90,8 +103,8 @@ func (p Program) play(w *World, at *attempt) func() {
 			w.Vanish(key, marked.Error())
 			return
 		}
-		if p.Gate != "" && !passGate(p.Gate, over) {
-			return
+		if p.Pauses != "" || p.Gate != "" && !passGate(p.Gate, over) {
+			return // the world pauses it
 		}
 		if p.Then != "" {
 			w.Print(key, strings.Repeat(p.Then, max(p.Times, 1)))
