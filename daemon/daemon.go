@@ -161,6 +161,7 @@ type Daemon struct {
 	asks     chan struct{} // for a forecast; buffered
 	outlook  atomic.Pointer[forecast]
 	foreseen broadcast // a new forecast
+	reach    reach     // of forecasts
 
 	tenders map[pasar.JobID]*tender // owned by the loop
 	leaving []*leaver               // owned by the loop

@@ -111,7 +111,8 @@ func (d *Daemon) plan(ctx context.Context, cmd *command) (*pasar.PlanView, error
 	if err != nil {
 		return nil, err
 	}
-	before, after := sched.Project(r.before, r.now, 0), sched.Project(r.after, r.now, 0)
+	passes := d.reach.passes(len(r.after.Waiting))
+	before, after := sched.Project(r.before, r.now, passes), sched.Project(r.after, r.now, passes)
 	v := &pasar.PlanView{Schema: pasar.Schema, Jobs: []pasar.PlannedJob{}, Delayed: []pasar.DelayedJob{},
 		Stopped: []pasar.PreemptedJob{}, Limit: before.Cut || after.Cut}
 	now := sched.Decide(r.after, r.now)
@@ -238,6 +239,8 @@ func (r *dryRun) delayed(v *pasar.PlanView, was *sched.Forecast, after *sched.Pr
 			return
 		}
 		d.To, d.Delay = known(f.Start), &late
+	} else if after.Cut {
+		return // it may start as before, further on than was looked
 	}
 	if len(v.Delayed) >= planMany {
 		v.Limit = true

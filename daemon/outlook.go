@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"pasar"
@@ -109,14 +110,50 @@ func (d *Daemon) foresee(ctx context.Context) {
 		}); err != nil {
 			continue
 		}
-		f.Projection = sched.Project(in, f.at, 0)
+		passes := d.reach.passes(len(in.Waiting))
+		f.Projection = sched.Project(in, f.at, passes)
 		f.index = make(map[pasar.JobID]int32, len(f.Jobs))
 		for i := range f.Jobs {
 			f.index[f.Jobs[i].ID] = int32(i)
 		}
 		f.took = d.Clock.Mono() - began
+		d.reach.learn(f)
 		d.outlook.Store(f)
 		d.foreseen.fire()
+	}
+}
+
+// reach is how far ahead is looked, so that a projection of a long queue takes no longer than is bearable. It
+// goes by what the last ones took.
+type reach struct{ doublings atomic.Int32 }
+
+const (
+	forecastWork    = 500_000                // passes × waiting jobs of a projection at first
+	forecastTakes   = 250 * time.Millisecond // what one may take; half as far is looked after one that took longer,
+	forecastAtLeast = 16                     // but never fewer passes
+)
+
+// passes is how many passes a projection of so many waiting jobs makes; 0: as many as it takes.
+func (r *reach) passes(waiting int) int {
+	if waiting <= forecastAtLeast {
+		return 0
+	}
+	work := forecastWork
+	if n := r.doublings.Load(); n >= 0 {
+		work <<= n
+	} else {
+		work >>= -n
+	}
+	return max(work/waiting, forecastAtLeast)
+}
+
+func (r *reach) learn(f *forecast) {
+	n := r.doublings.Load()
+	switch took := time.Duration(f.took); {
+	case took > forecastTakes:
+		r.doublings.Store(max(n-1, -10))
+	case f.Cut && took < forecastTakes/4:
+		r.doublings.Store(min(n+1, 20))
 	}
 }
 

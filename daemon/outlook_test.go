@@ -266,3 +266,27 @@ func schedForecast(id pasar.JobID) sched.Forecast {
 func oneJob(request string, id pasar.JobID) ipc.JobsRequest {
 	return ipc.JobsRequest{Request: request, Jobs: []pasar.JobID{id}}
 }
+
+func TestALongQueueIsLookedAtNoFurtherThanIsBearable(t *testing.T) {
+	var r reach
+	if n := r.passes(forecastAtLeast); n != 0 {
+		t.Errorf("a short queue is cut after %d passes", n)
+	}
+	at := r.passes(10_000)
+	r.learn(&forecast{took: pasar.Duration(time.Second)})
+	if got := r.passes(10_000); got >= at {
+		t.Errorf("after one that took too long, %d passes are made instead of %d", got, at)
+	}
+	for range 3 {
+		r.learn(&forecast{took: pasar.Duration(time.Millisecond), Projection: sched.Projection{Cut: true}})
+	}
+	if got := r.passes(10_000); got <= at {
+		t.Errorf("after ones that took next to nothing, %d passes are made instead of %d", got, at)
+	}
+	for range 100 {
+		r.learn(&forecast{took: pasar.Duration(time.Hour)})
+	}
+	if got := r.passes(1_000_000); got != forecastAtLeast {
+		t.Errorf("%d passes at the least", got)
+	}
+}

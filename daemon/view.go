@@ -152,7 +152,7 @@ func (d *Daemon) project(v *pasar.JobView, j *job, ran pasar.Duration, now time.
 		byPace := ran + left
 		v.EstRuntime, v.EstSource, v.Remaining, ends = &byPace, pasar.Known("progress"), &left, t
 	}
-	if v.Remaining != nil && j.Phase != phaseStopping {
+	if v.Remaining != nil && *v.Remaining > 0 && j.Phase != phaseStopping {
 		v.Projected.Finish = known(ends)
 	}
 }
