@@ -48,6 +48,9 @@ type peak struct {
 	gpu  *pasar.Bytes // of all its GPUs together; nil: never looked
 	host pasar.Bytes
 	at   time.Time // when it was last seen
+
+	from    time.Time // when it was first looked at
+	touched bool      // a process of it was seen on one of its GPUs, with memory or not said how much
 }
 
 func newLookout(d *Daemon) *lookout {
@@ -244,7 +247,10 @@ func (l *lookout) keepPeaks(s *sight, active []*job) {
 		a := j.current()
 		key := pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}
 		p := l.peaks[key]
-		p.at = s.at
+		if p.at = s.at; p.from.IsZero() && s.good.Equal(s.at) {
+			p.from = s.at
+		}
+		p.touched = p.touched || s.touches(key, &a.Grant)
 		if gpu := s.use(key, &a.Grant); gpu != nil && s.good.Equal(s.at) && (p.gpu == nil || *gpu > *p.gpu) {
 			p.gpu = gpu
 		}

@@ -303,6 +303,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 		e.Stop, e.StopStep, e.For = rec.Stop, rec.StopStep, d.named(rec.Stop.For)
 	}
 	d.gpuEvidence(ctx, t, j, &e)
+	e.Untouched = d.untouched(t.handle.Key, j.current(), rec.RunTime)
 	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e), PeakGPU: d.peakGPU(t.handle.Key)})
 }
 
