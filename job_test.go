@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 func goodSpec() Spec {
@@ -103,6 +104,10 @@ func TestAClaimIsSaidInWords(t *testing.T) {
 }
 
 func TestAReasonIsOneSentence(t *testing.T) {
+	at := func(days, hour, minute int) *time.Time {
+		t := time.Date(2026, 3, 3+days, hour, minute, 0, 0, time.UTC)
+		return &t
+	}
 	for _, c := range []struct {
 		reason Reason
 		want   string
@@ -115,6 +120,24 @@ func TestAReasonIsOneSentence(t *testing.T) {
 		{Reason{Why: WaitCores}, "waits for a place without a GPU"},
 		{Reason{Why: WaitTurn, Behind: 7, Ahead: 3}, "waits behind #7"},
 		{Reason{Why: WaitMachine}, "waits for its machine"},
+		{Reason{Why: WaitTurn, Behind: 7, Ahead: 3, Reserved: at(0, 14, 5)}, "waits so as not to delay #7, reserved for 14:05"},
+		{Reason{Why: WaitGPU, Holders: []JobID{1}, Ahead: 2, Reserved: at(0, 14, 5)}, "waits for a GPU held by #1, 2 ahead; reserved for 14:05"},
+		{Reason{Why: WaitGPU, Holders: []JobID{1}, Since: *at(0, 8, 0), Reserved: at(1, 2, 5)}, "waits for a GPU held by #1; reserved for Wed 02:05"},
+		{Reason{Why: WaitGPU, Holders: []JobID{1}, Since: *at(0, 8, 0), Reserved: at(9, 2, 5)}, "waits for a GPU held by #1; reserved for 12 Mar 02:05"},
+		{Reason{Why: WaitBegin, Until: at(0, 22, 0)}, "waits until 22:00"},
+		{Reason{Why: WaitRetry, Until: at(0, 22, 0)}, "waits until 22:00:00 to be started again"},
+		{Reason{Why: WaitAfter, Holders: []JobID{40, 41}}, "waits for #40, #41 to complete"},
+		{Reason{Why: WaitAfter, Holders: []JobID{40, 41}, Detail: "#40 to complete, #41 to fail"}, "waits for #40 to complete, #41 to fail"},
+		{Reason{Why: WaitGroup, Holders: []JobID{3, 4}}, "waits for another one of its group to end: #3, #4"},
+		{Reason{Why: WaitPreempting, Holders: []JobID{3, 4}}, "waits for #3, #4 to stop"},
+		{Reason{Why: WaitRelease, Holders: []JobID{41}, Detail: "38 GiB left"}, "waits for GPU memory of #41 to be free (38 GiB left)"},
+		{Reason{Why: WaitRelease, Holders: []JobID{41}, Ahead: 1}, "waits for GPU memory of #41 to be free, 1 ahead"},
+		{Reason{Why: WaitSettle, Holders: []JobID{7}, Until: at(0, 9, 1)}, "waits until 09:01:00 for #7 to take its memory"},
+		{Reason{Why: WaitSettle, Until: at(0, 9, 1)}, "waits until 09:01:00 for a GPU's memory to settle"},
+		{Reason{Why: WaitStranger, Detail: "python (anna)"}, "waits for a GPU without processes that pasar did not start: python (anna)"},
+		{Reason{Why: WaitStranger, Need: 24 * GiB, Free: GiB, Detail: "python (anna)"},
+			"waits for 24 GiB of GPU memory (1 GiB free) beside processes that pasar did not start: python (anna)"},
+		{Reason{Why: WaitUnhealthy, Detail: "GPU 3 (Xid 79)"}, "waits for a GPU that is well: GPU 3 (Xid 79)"},
 		{Reason{Why: WaitDaemon, Detail: "disk\nfull"}, `waits: the daemon can't start jobs: disk\nfull`},
 	} {
 		if got := c.reason.Sentence(); got != c.want {

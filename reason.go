@@ -51,6 +51,7 @@ type Reason struct {
 
 // Sentence says the reason in words, starting with "waits".
 func (r Reason) Sentence() string {
+	detail := Clean(r.Detail)
 	var s string
 	switch r.Why {
 	case WaitHeld:
@@ -64,30 +65,98 @@ func (r Reason) Sentence() string {
 	case WaitCores:
 		s = "waits for a place without a GPU" + heldBy(r.Holders)
 	case WaitTurn:
-		s = "waits behind #" + r.Behind.String()
+		if r.Reserved == nil {
+			return "waits behind #" + r.Behind.String() // which was promised what it needs
+		}
+		return "waits so as not to delay #" + r.Behind.String() + ", reserved for " + r.clock(*r.Reserved)
 	case WaitMachine:
 		s = "waits for its machine"
 	case WaitDaemon:
 		s = "waits: the daemon can't start jobs"
+	case WaitBegin:
+		return "waits" + r.until()
+	case WaitRetry:
+		return "waits" + r.until() + " to be started again"
+	case WaitAfter:
+		if detail != "" {
+			return "waits for " + detail
+		}
+		return "waits for " + list(r.Holders) + " to complete"
+	case WaitGroup:
+		return "waits for another one of its group to end: " + list(r.Holders)
+	case WaitPreempting:
+		return "waits for " + list(r.Holders) + " to stop"
+	case WaitRelease:
+		s = "waits for GPU memory of " + list(r.Holders) + " to be free"
+		if detail != "" {
+			s, detail = s+" ("+detail+")", ""
+		}
+	case WaitSettle:
+		s = "waits" + r.until() + " for "
+		if len(r.Holders) == 0 {
+			s += "a GPU's memory to settle"
+		} else {
+			s += list(r.Holders) + " to take its memory"
+		}
+	case WaitStranger:
+		s = "waits for a GPU without processes that pasar did not start"
+		if r.Need > 0 {
+			s = fmt.Sprintf("waits for %s of GPU memory (%s free) beside processes that pasar did not start", r.Need, r.Free)
+		}
+	case WaitUnhealthy:
+		s = "waits for a GPU that is well"
 	default:
 		s = "waits"
 	}
-	if r.Detail != "" {
-		s += ": " + Clean(r.Detail)
+	if detail != "" {
+		s += ": " + detail
 	}
-	if r.Ahead > 0 && r.Why != WaitTurn {
+	if r.Ahead > 0 {
 		s += ", " + strconv.Itoa(r.Ahead) + " ahead"
 	}
+	if r.Reserved != nil {
+		s += "; reserved for " + r.clock(*r.Reserved)
+	}
 	return s
+}
+
+func (r Reason) until() string {
+	if r.Until == nil {
+		return ""
+	}
+	return " until " + r.clock(*r.Until)
+}
+
+// clock is a time of the day, with the day if it isn't the one on which the job was queued, and with
+// seconds if they matter.
+func (r Reason) clock(t time.Time) string {
+	layout := "15:04"
+	if r.Why == WaitSettle || r.Why == WaitRetry {
+		layout = "15:04:05"
+	}
+	if !r.Since.IsZero() {
+		since := r.Since.In(t.Location())
+		switch {
+		case t.Sub(since) > 6*24*time.Hour:
+			layout = "2 Jan " + layout
+		case t.YearDay() != since.YearDay():
+			layout = "Mon " + layout
+		}
+	}
+	return t.Format(layout)
 }
 
 func heldBy(ids []JobID) string {
 	if len(ids) == 0 {
 		return ""
 	}
+	return " held by " + list(ids)
+}
+
+// list names some jobs: "#1, #2, #3 and 2 more".
+func list(ids []JobID) string {
 	const show = 3
 	var b strings.Builder
-	b.WriteString(" held by ")
 	for i, id := range ids[:min(len(ids), show)] {
 		if i > 0 {
 			b.WriteString(", ")

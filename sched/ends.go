@@ -12,22 +12,23 @@ const (
 )
 
 // left is how long a running job is projected to hold its claim from now on, and whether that is a
-// guess: it has no estimate, or is past it, so it is taken to need as long again as it has run.
+// guess: it has no estimate, or is past it, so it is taken to need as long again as it has run. At the very
+// moment of its projected end a job is about to end, not past it: of two that end together one ends first.
 func (r *Running) left(now time.Time) (left time.Duration, guess bool) {
-	reported := time.Duration(0)
+	reported := time.Duration(-1)
 	if !r.Ends.IsZero() {
 		reported = r.Ends.Sub(now)
 	}
 	switch {
 	case r.Leaving, r.Stopping && !r.Patient:
-		if reported > 0 {
+		if reported >= 0 {
 			return min(reported, soon), false
 		}
 		return soon, false
-	case reported > 0:
+	case reported >= 0:
 		return reported, false
 	case r.Ends.IsZero() && r.Estimate > 0 && !r.Patient:
-		if d := r.Started.Add(r.Estimate).Sub(now); d > 0 {
+		if d := r.Started.Add(r.Estimate).Sub(now); d >= 0 {
 			return d, false
 		}
 	}

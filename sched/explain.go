@@ -4,152 +4,370 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"pasar"
 )
 
-// explain says why a job doesn't start.
-func (p *pass) explain(job *Job) answer {
-	if due, ok := p.turn(job); ok {
-		r := pasar.Reason{Why: pasar.WaitTurn, Behind: p.queue[due].ID}
-		return answer{reason: r, shape: noShape, before: due}
+// An explainer gives every waiting job its reason, once the pass has decided. What it says is free is what
+// is left at the end of the pass.
+//
+// Jobs that ask for the same wait for the same, and a long queue is mostly made of few claims, so the last
+// few answers are remembered: then explaining costs little more than reading the queue.
+type explainer struct {
+	*pass
+	reasons Reasons
+	open    []level // of each machine, what would be free if nobody was reserved or promised anything
+	most    limit   // of those
+	behind  []prefix
+
+	reservedAt []time.Time // of each reservation
+	shapes     shapes
+	held       int32      // the cause of held jobs; none: -1
+	grouped    []int32    // the cause of jobs of each group; none: -1
+	ahead      [2]int32   // jobs that wait for more than a release: with GPUs, and without
+	answers    [8]answer  // to what was asked last
+	next       int        // the answer to give up next
+	recent     [16]number // the causes added last
+}
+
+// An answer is why any job with some claim waits.
+type answer struct {
+	ok        bool
+	key       int32
+	kind      kind
+	gpus      int16
+	class     int16 // how many reservations it would overlap
+	avoids    pasar.External
+	size, ram pasar.Bytes
+	cause     int32
+	need      pasar.Bytes
+	before    int // the reservation that it would have to come before; none: -1
+}
+
+type number struct {
+	cause int32
+	shape int32
+	ok    bool
+}
+
+func (p *pass) explain() Reasons {
+	waiting := len(p.queue) - len(p.starts)
+	if waiting == 0 {
+		return Reasons{}
 	}
-	a := answer{shape: noShape, before: nobody}
-	for i := range p.ledger.machines {
-		m := &p.ledger.machines[i]
-		if !p.candidate(m, job) {
+	x := &explainer{pass: p, held: -1}
+	x.reasons.list = make([]waitingJob, 0, waiting)
+	x.open = make([]level, len(p.machines))
+	for i, m := range p.machines {
+		x.open[i].set(&m.base)
+	}
+	for k := range p.acts {
+		if a := &p.acts[k]; a.promise {
+			x.open[slices.Index(p.machines, a.m)].drop(&a.holding)
+		}
+	}
+	for i := range p.booked {
+		x.reservedAt = append(x.reservedAt, p.time(p.booked[i].at))
+	}
+	for i, m := range p.machines {
+		if m.open() {
+			p.limitOf(&x.most, m, &x.open[i])
+		}
+	}
+	for pos := range p.queue {
+		if e := &p.queue[pos]; e.state != started {
+			x.say(pos, e)
+		}
+	}
+	x.nameHolders()
+	return x.reasons
+}
+
+// say adds the reason of one job.
+func (x *explainer) say(pos int, e *entry) {
+	w := waitingJob{id: e.id}
+	if e.state == waits && x.gate(e, &w) {
+		x.reasons.list = append(x.reasons.list, w)
+		return
+	}
+	ahead := &x.ahead[0]
+	if e.kind == noGPU {
+		ahead = &x.ahead[1]
+	}
+	w.ahead = *ahead
+	*ahead++
+	switch e.state {
+	case owed:
+		w.cause = x.cause(pasar.Reason{Why: pasar.WaitPreempting, Holders: x.stopping(pos)}, noShape)
+	case reserved:
+		a := x.find(e, pos)
+		reason := x.reasons.causes[a.cause]
+		shape := x.shapes.ids[a.cause]
+		n := slices.IndexFunc(x.booked, func(r reservation) bool { return r.pos == pos })
+		if reason.Start = &x.reservedAt[n]; reason.Why != pasar.WaitTurn {
+			reason.Reserved = &x.reservedAt[n]
+		}
+		if shape != noShape {
+			reason.Holders = x.holders(&x.shapes.list[shape], &x.booked[n])
+			shape = noShape
+		}
+		w.need, w.cause = a.need, x.cause(reason, shape)
+		x.needBid(&w, pos, a)
+	default:
+		a := x.find(e, pos)
+		w.need, w.cause = a.need, a.cause
+		x.needBid(&w, pos, a)
+	}
+	x.reasons.list = append(x.reasons.list, w)
+}
+
+// gate explains a job that may not start whatever is free.
+func (x *explainer) gate(e *entry, w *waitingJob) bool {
+	switch {
+	case e.held:
+		if x.held < 0 {
+			x.held = x.cause(pasar.Reason{Why: pasar.WaitHeld}, noShape)
+		}
+		w.cause = x.held
+	case e.due > x.at:
+		why := pasar.WaitBegin
+		if x.jobs[e.job].Retry {
+			why = pasar.WaitRetry
+		}
+		w.cause = x.cause(pasar.Reason{Why: why}, noShape)
+		w.own = x.reasons.ownUntil(x.jobs[e.job].NotBefore.In(x.epoch.Location()))
+	case e.after > 0:
+		w.cause = x.cause(pasar.Reason{Why: pasar.WaitAfter}, noShape)
+		w.own = x.reasons.ownHolders(x.jobs[e.job].After)
+	case e.group >= 0 && x.groups[e.group] >= e.groupMax:
+		for len(x.grouped) < len(x.groups) {
+			x.grouped = append(x.grouped, -1)
+		}
+		if x.grouped[e.group] < 0 {
+			reason := pasar.Reason{Why: pasar.WaitGroup}
+			for k := range x.acts {
+				if a := &x.acts[k]; a.Group == x.jobs[e.job].Group && !a.promise {
+					reason.Holders = append(reason.Holders, a.ID)
+				}
+			}
+			for k := range x.queue {
+				if o := &x.queue[k]; o.group == e.group && (o.state == reserved || o.state == owed) {
+					reason.Holders = append(reason.Holders, o.id)
+				}
+			}
+			slices.Sort(reason.Holders)
+			x.grouped[e.group] = x.cause(reason, noShape)
+		}
+		w.cause = x.grouped[e.group]
+	default:
+		return false
+	}
+	return true
+}
+
+// stopping is the jobs whose end a job waits for that is promised their room.
+func (x *explainer) stopping(pos int) (ids []pasar.JobID) {
+	i := slices.IndexFunc(x.acts, func(a act) bool { return a.promise && a.pos == pos })
+	own := &x.acts[i]
+	var all []pasar.JobID
+	for k := range x.acts {
+		a := &x.acts[k]
+		if a.pos >= 0 || a.m != own.m || !a.Leaving && (!a.Stopping || a.Patient) {
 			continue
 		}
-		if a.reason.Why == "" {
-			a.reason = m.lacks(&job.Claim)
-			a.shape = p.shapes.of(job, a.reason.Why)
+		shares := len(own.gpus) == 0
+		for _, g := range a.gpus {
+			shares = shares || slices.Contains(own.gpus, g)
 		}
-		a.before = min(a.before, m.firstDue(&job.Claim))
+		all = append(all, a.ID)
+		if a.StopFor == own.ID || shares {
+			ids = append(ids, a.ID)
+		}
 	}
-	if a.reason.Why == "" {
-		a.reason = p.nowhere(job)
+	if len(ids) == 0 {
+		ids = all // of whom it wants host memory alone
 	}
+	slices.Sort(ids)
+	return ids
+}
+
+// find is the answer for a job.
+func (x *explainer) find(e *entry, pos int) *answer {
+	class := 0
+	for class < len(x.bounds) && x.bounds[class] < until(x.at, e.est) {
+		class++
+	}
+	for i := range x.answers {
+		a := &x.answers[i]
+		if a.ok && a.size == e.size && a.ram == e.ram && a.key == e.key && a.kind == e.kind && a.gpus == e.gpus && a.class == int16(class) && a.avoids == e.avoids {
+			return a
+		}
+	}
+	a := &x.answers[x.next]
+	x.next = (x.next + 1) % len(x.answers)
+	*a = answer{ok: true, key: e.key, kind: e.kind, gpus: e.gpus, class: int16(class), avoids: e.avoids, size: e.size, ram: e.ram, before: -1}
+	reason, shape := x.reason(e, a)
+	a.need, reason.Need = reason.Need, 0
+	a.cause = x.cause(reason, shape)
 	return a
 }
 
-// turn finds the waiting job that stands in the way of one for which there is room: of those whose due
-// it would have to take, the last in the order, since it is enough to pass that one. It is false when
-// there is no room.
-func (p *pass) turn(job *Job) (int, bool) {
-	if _, ok := p.place(job, 0); !ok {
-		return 0, false
+// reason says why a job doesn't start.
+func (x *explainer) reason(e *entry, a *answer) (pasar.Reason, int32) {
+	if x.opened(e) {
+		return x.turn(e, a), noShape
 	}
-	// The last position at which there is room; at the first there is.
-	low, high := 0, len(p.dues)
+	for i := range x.booked {
+		if x.queue[x.booked[i].pos].key == e.key {
+			a.before = i
+			break
+		}
+	}
+	first := -1
+	key := &x.keys[e.key]
+	for i, m := range x.machines {
+		if !x.may(key, i) || !m.couldFit(x.claim(e)) {
+			continue
+		}
+		if x.ever(e, i) {
+			return x.lacks(e, i)
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	a.before = -1
+	if first >= 0 {
+		return x.never(e, first), noShape
+	}
+	return x.nowhere(e), noShape
+}
+
+// opened reports whether a job would fit if nobody was reserved or promised anything.
+func (x *explainer) opened(e *entry) bool {
+	l := &x.most
+	if e.ram > l.host && e.ram > 0 || e.kind == slice && (int(e.gpus) > len(l.rooms) || e.gpus > 0 && e.size > l.rooms[e.gpus-1]) ||
+		e.kind == whole && int(e.gpus) > l.empty || e.kind == noGPU && l.cores <= 0 {
+		return false
+	}
+	key := &x.keys[e.key]
+	for i := range x.machines {
+		if !x.may(key, i) {
+			continue
+		}
+		if x.fits(e, i, &x.open[i], x.at) {
+			return true
+		}
+	}
+	return false
+}
+
+// A prefix is what the machines have left for jobs that come before some of the reserved ones.
+type prefix []struct {
+	booked          []reservation
+	instants, views []level
+}
+
+// turn names the job that goes before one for which there is room: of those with a reservation that it
+// would move, the last in the order, since it is enough to pass that one; or else one that is promised the
+// room.
+func (x *explainer) turn(e *entry, a *answer) pasar.Reason {
+	low, high := -1, len(x.booked) // before low it fits, if that isn't -1; before high it doesn't
 	for high-low > 1 {
 		mid := (low + high) / 2
-		if _, ok := p.place(job, p.dues[mid]); ok {
+		if x.fitsBefore(e, mid) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	return p.dues[low], true
+	if low >= 0 {
+		a.before = low
+		r := &x.booked[low]
+		return pasar.Reason{Why: pasar.WaitTurn, Behind: x.queue[r.pos].id, Reserved: &x.reservedAt[low]}
+	}
+	reason := pasar.Reason{Why: pasar.WaitTurn}
+	for k := range x.acts {
+		if act := &x.acts[k]; act.promise && (reason.Behind == 0 || act.ID < reason.Behind) {
+			reason.Behind = act.ID
+		}
+	}
+	return reason
 }
 
-// firstDue is the first position in the order at which a job is due anything this claim asks for.
-func (m *machine) firstDue(c *pasar.Claim) int {
-	first := nobody
-	host := c.RAM > 0
-	if c.Kind == pasar.NoGPU {
-		if len(m.coresDue) > 0 {
-			first = m.coresDue[0]
-		}
-	} else {
-		for k := range m.gpus {
-			if g := &m.gpus[k]; g.allows(c) {
-				first = min(first, g.due)
-				host = host || g.shared
+// fitsBefore reports whether a job would start if it came just before the n-th of the reserved ones.
+func (x *explainer) fitsBefore(e *entry, n int) bool {
+	for len(x.behind) < len(x.booked) {
+		x.behind = append(x.behind, nil)
+	}
+	if x.behind[n] == nil {
+		x.behind[n] = make(prefix, len(x.machines))
+		for i, m := range x.machines {
+			booked, instants, views := m.booked, m.instants, m.views
+			m.booked, m.instants, m.views = nil, nil, nil
+			for _, r := range booked {
+				if r.pos < x.booked[n].pos {
+					m.booked = append(m.booked, r)
+				}
 			}
+			m.look(x.pass)
+			x.behind[n][i].booked, x.behind[n][i].instants, x.behind[n][i].views = m.booked, m.instants, m.views
+			m.booked, m.instants, m.views = booked, instants, views
 		}
 	}
-	if host && len(m.hostDue) > 0 {
-		first = min(first, m.hostDue[0].pos)
+	swap := func() {
+		for i, m := range x.machines {
+			b := &x.behind[n][i]
+			m.booked, b.booked = b.booked, m.booked
+			m.instants, b.instants = b.instants, m.instants
+			m.views, b.views = b.views, m.views
+		}
 	}
-	return first
+	swap()
+	_, ok := x.place(e, x.at, func(m *machine) *level { return m.leftFor(x.at, e.est) })
+	swap()
+	return ok
 }
 
-// lacks says what a machine has too little of for a claim that doesn't fit there.
-func (m *machine) lacks(c *pasar.Claim) pasar.Reason {
-	ram := pasar.Reason{Why: pasar.WaitRAM, Need: c.RAM, Free: max(m.hostFree, 0)}
-	switch c.Kind {
-	case pasar.NoGPU:
-		if m.coresFree <= 0 {
-			return pasar.Reason{Why: pasar.WaitCores}
-		}
-		return ram
-	case pasar.Slice:
-		size := max(c.Limit, c.Mem)
-		if free := m.nthRoom(c); free < size {
-			return pasar.Reason{Why: pasar.WaitMemory, Need: size, Free: max(free, 0)}
-		}
-		// Each GPU has the room, but they share host memory with each other or with the RAM.
-		ram.Need = hostCharge(c, pasar.Bytes(c.GPUs)*size)
-		if c.RAM > m.hostFree {
-			ram.Need = c.RAM
-		}
-		return ram
+// needBid notes the smallest bid with which a job would come before the reserved one in its way.
+func (x *explainer) needBid(w *waitingJob, pos int, a *answer) {
+	if a.before < 0 {
+		return
 	}
-	empty := 0
-	var shared pasar.Bytes
-	for k := range m.gpus {
-		if g := &m.gpus[k]; g.tenants == 0 && g.allows(c) {
-			if empty++; g.shared && empty <= c.GPUs {
-				shared += g.total
-			}
+	r := &x.booked[a.before]
+	if r.pos >= pos {
+		return
+	}
+	job, other := &x.jobs[x.queue[pos].job], &x.jobs[x.queue[r.pos].job]
+	bid, ok := toPrecede(job, other)
+	// With an equal bid it is tried by merit, after all reservations, if another one of its key goes first.
+	for i := range x.booked[:a.before] {
+		b := &x.queue[x.booked[i].pos]
+		if b.key == x.queue[pos].key && bid == other.Bid {
+			bid++
+			ok = bid <= pasar.MaxBid
+			break
 		}
 	}
-	if empty < c.GPUs {
-		return pasar.Reason{Why: pasar.WaitGPU}
+	if ok {
+		w.bid = x.reasons.bid(bid)
 	}
-	ram.Need = hostCharge(c, shared)
-	return ram
-}
-
-// nthRoom is the memory that a slice on each of several GPUs could have at most: the room on the last
-// of the GPUs with the most room.
-func (m *machine) nthRoom(c *pasar.Claim) pasar.Bytes {
-	if c.GPUs == 1 {
-		var most pasar.Bytes
-		for k := range m.gpus {
-			if g := &m.gpus[k]; g.allows(c) {
-				most = max(most, m.room(g))
-			}
-		}
-		return most
-	}
-	var few [16]pasar.Bytes // most machines' GPUs, so that nothing is allocated
-	rooms := few[:0]
-	for k := range m.gpus {
-		if g := &m.gpus[k]; g.allows(c) {
-			rooms = append(rooms, m.room(g))
-		}
-	}
-	if len(rooms) < c.GPUs {
-		return 0
-	}
-	slices.Sort(rooms)
-	return rooms[len(rooms)-c.GPUs]
 }
 
 // nowhere is the reason of a job that no machine can take just now, whatever ends.
-func (p *pass) nowhere(job *Job) pasar.Reason {
+func (x *explainer) nowhere(e *entry) pasar.Reason {
 	r := pasar.Reason{Why: pasar.WaitMachine}
+	key, c := &x.keys[e.key], x.claim(e)
 	var why []string
-	for i := range p.ledger.machines {
-		m := &p.ledger.machines[i]
+	for _, m := range x.machines {
 		name := m.Inventory.Machine
-		if job.Machine != "" && job.Machine != name {
+		if key.machine != "" && key.machine != name {
 			continue
 		}
 		switch {
-		case !m.couldFit(&job.Claim):
-			why = append(why, fmt.Sprintf("%s has not got %s", name, job.Claim))
+		case !m.couldFit(c):
+			why = append(why, fmt.Sprintf("%s has not got %s", name, *c))
 		case !m.Reachable:
 			why = append(why, name+" is unreachable")
 		default:
@@ -158,8 +376,8 @@ func (p *pass) nowhere(job *Job) pasar.Reason {
 	}
 	const show = 3
 	switch n := len(why); {
-	case n == 0 && job.Machine != "":
-		r.Detail = job.Machine + " is unknown"
+	case n == 0 && key.machine != "":
+		r.Detail = key.machine + " is unknown"
 	case n == 0:
 		r.Detail = "there is none"
 	case n > show:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"pasar"
 )
@@ -22,23 +23,24 @@ func (e *ImpossibleError) Hint() string { return e.How }
 // Fits reports whether a claim fits on at least one of the machines when nothing else is there, whether
 // or not it takes work just now. If not the error is an *ImpossibleError with the largest that would.
 func Fits(c pasar.Claim, machines []Machine) error {
-	l := newLedger(machines, nil)
-	if len(l.machines) == 0 {
+	l := ledger(newMachines(machines, time.Time{}))
+	if len(l) == 0 {
 		return &ImpossibleError{"there is no machine to run it on", "see `pasar doctor`"}
 	}
-	for i := range l.machines {
-		if l.machines[i].couldFit(&c) {
-			return nil
-		}
+	if l.any(c) {
+		return nil
 	}
 	return l.impossible(c)
 }
 
+// A ledger is machines as they are when nothing runs.
+type ledger []*machine
+
 // impossible finds the first demand that no machine meets, leaving out the later ones.
-func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
+func (l ledger) impossible(c pasar.Claim) *ImpossibleError {
 	where := "no machine has"
-	if len(l.machines) == 1 {
-		where = l.machines[0].Inventory.Machine + " has not got"
+	if len(l) == 1 {
+		where = l[0].Inventory.Machine + " has not got"
 	}
 	no := func(how, format string, args ...any) *ImpossibleError {
 		return &ImpossibleError{fmt.Sprintf(where+" "+format, args...), how}
@@ -70,7 +72,7 @@ func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
 		most := l.most(func(m *machine) pasar.Bytes {
 			var most pasar.Bytes
 			for k := range m.gpus {
-				if m.gpus[k].allows(&c) {
+				if m.gpus[k].allows(c.Type, c.IDs) {
 					most = max(most, m.gpus[k].total)
 				}
 			}
@@ -104,17 +106,17 @@ func (l *ledger) impossible(c pasar.Claim) *ImpossibleError {
 }
 
 // any reports whether a claim could fit on some machine.
-func (l *ledger) any(c pasar.Claim) bool {
-	return slices.ContainsFunc(l.machines, func(m machine) bool { return m.couldFit(&c) })
+func (l ledger) any(c pasar.Claim) bool {
+	return slices.ContainsFunc(l, func(m *machine) bool { return m.couldFit(&c) })
 }
 
 // count is the most GPUs of one machine that a claim may have and that are such.
-func (l *ledger) count(c *pasar.Claim, such func(*gpu) bool) int {
+func (l ledger) count(c *pasar.Claim, such func(*gpu) bool) int {
 	most := 0
-	for i := range l.machines {
+	for _, m := range l {
 		n := 0
-		for m, k := &l.machines[i], 0; k < len(m.gpus); k++ {
-			if g := &m.gpus[k]; g.allows(c) && such(g) {
+		for k := range m.gpus {
+			if g := &m.gpus[k]; g.allows(c.Type, c.IDs) && such(g) {
 				n++
 			}
 		}
@@ -123,10 +125,10 @@ func (l *ledger) count(c *pasar.Claim, such func(*gpu) bool) int {
 	return most
 }
 
-func (l *ledger) most(of func(*machine) pasar.Bytes) pasar.Bytes {
+func (l ledger) most(of func(*machine) pasar.Bytes) pasar.Bytes {
 	var most pasar.Bytes
-	for i := range l.machines {
-		most = max(most, of(&l.machines[i]))
+	for _, m := range l {
+		most = max(most, of(m))
 	}
 	return most
 }

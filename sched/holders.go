@@ -2,108 +2,123 @@ package sched
 
 import (
 	"slices"
-	"strings"
+	"time"
 
 	"pasar"
 )
 
-// Waiting jobs that lack the same on the same machines and GPUs have one shape, and share one list of
-// holders: ten thousand waiting jobs mostly have a handful of shapes.
+// Waiting jobs that lack the same in the same places have one shape, and share one list of holders: ten
+// thousand waiting jobs mostly have a handful of shapes.
 type shapes struct {
-	known map[shape]int32
-	list  []shape
-	ids   []int32 // of each cause
-	last  shape
+	list []shape
+	ids  []int32 // of each cause
 }
 
 type shape struct {
-	why     pasar.WaitWhy
-	kind    pasar.ClaimKind
-	machine string
-	gpuType string
-	gpuIDs  string // joined
+	why pasar.WaitWhy
+	gpu bool // of jobs that want one
+	key int32
 }
 
-// noShape is the shape of a reason without holders.
+// noShape is the shape of a reason without holders, or with its own.
 const noShape = int32(-1)
 
-// of is the number of the shape of a job that lacks something.
-func (s *shapes) of(job *Job, why pasar.WaitWhy) int32 {
-	key := shape{why: why, kind: job.Claim.Kind, machine: job.Machine, gpuType: job.Claim.Type}
-	if len(job.Claim.IDs) > 0 {
-		key.gpuIDs = strings.Join(job.Claim.IDs, ",")
-	}
-	if key == s.last {
-		return s.known[key]
-	}
-	id, ok := s.known[key]
-	if !ok {
-		if s.known == nil {
-			s.known = map[shape]int32{}
+// of is the number of a shape.
+func (s *shapes) of(why pasar.WaitWhy, kind kind, key int32) int32 {
+	sh := shape{why, kind != noGPU, key}
+	for i := len(s.list) - 1; i >= 0; i-- {
+		if s.list[i] == sh {
+			return int32(i)
 		}
-		id = int32(len(s.list))
-		s.known[key] = id
-		s.list = append(s.list, key)
 	}
-	s.last = key
-	return id
+	s.list = append(s.list, sh)
+	return int32(len(s.list) - 1)
 }
+
+// cause adds a cause, unless one of the last few is the same.
+func (x *explainer) cause(r pasar.Reason, shape int32) int32 {
+	for i := range x.recent {
+		n := &x.recent[i]
+		if n.ok && n.shape == shape && same(&x.reasons.causes[n.cause], &r) {
+			return n.cause
+		}
+	}
+	x.reasons.causes = append(x.reasons.causes, r)
+	x.shapes.ids = append(x.shapes.ids, shape)
+	no := int32(len(x.reasons.causes) - 1)
+	x.recent[int(no)%len(x.recent)] = number{no, shape, true}
+	return no
+}
+
+// same reports whether two causes are the same.
+func same(a, b *pasar.Reason) bool {
+	return a.Why == b.Why && a.Free == b.Free && a.Behind == b.Behind && a.Detail == b.Detail && sameTime(a.Reserved, b.Reserved) &&
+		sameTime(a.Start, b.Start) && sameTime(a.Until, b.Until) && slices.Equal(a.Holders, b.Holders)
+}
+
+func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
 // nameHolders gives each cause the jobs that have what it lacks, at the end of the pass: those that
 // were running and those that just started.
-func (p *pass) nameHolders(active []Running) {
-	lists := make([][]pasar.JobID, len(p.shapes.list))
-	for i := range p.shapes.list {
-		sh := &p.shapes.list[i]
-		var ids []pasar.JobID
-		for _, jobs := range [2][]Running{active, p.started} {
-			for k := range jobs {
-				if p.holds(sh, &jobs[k].Grant) {
-					ids = append(ids, jobs[k].ID)
-				}
-			}
-		}
-		slices.Sort(ids)
-		lists[i] = slices.Compact(ids)
+func (x *explainer) nameHolders() {
+	lists := make([][]pasar.JobID, len(x.shapes.list))
+	for i := range x.shapes.list {
+		lists[i] = x.holders(&x.shapes.list[i], nil)
 	}
-	for i, id := range p.shapes.ids {
+	for i, id := range x.shapes.ids {
 		if id != noShape {
-			p.plan.Reasons.causes[i].Holders = lists[id]
+			x.reasons.causes[i].Holders = lists[id]
 		}
 	}
 }
 
-// holds reports whether a grant has some of what jobs of a shape lack.
-func (p *pass) holds(sh *shape, grant *pasar.Grant) bool {
-	if sh.machine != "" && sh.machine != grant.Machine {
-		return false
-	}
-	i := slices.IndexFunc(p.ledger.machines, func(m machine) bool { return m.Inventory.Machine == grant.Machine })
-	if i < 0 || !p.ledger.machines[i].open() {
-		return false
-	}
-	m := &p.ledger.machines[i]
-	if sh.why == pasar.WaitCores {
-		return grant.Claim.Kind == pasar.NoGPU
-	}
-	c := pasar.Claim{Type: sh.gpuType}
-	if sh.gpuIDs != "" {
-		c.IDs = strings.Split(sh.gpuIDs, ",")
-	}
-	host := grant.Claim.RAM > 0
-	for _, ref := range grant.GPUs {
-		k := m.find(ref)
-		if k < 0 {
+// holders is the jobs that have what jobs of a shape lack; for one with a reservation those that have what is
+// reserved for it.
+func (x *explainer) holders(sh *shape, r *reservation) (ids []pasar.JobID) {
+	for k := range x.acts {
+		a := &x.acts[k]
+		if a.promise || a.m == nil || !x.holds(sh, a) || r != nil && a.m != r.m {
 			continue
 		}
-		if sh.why != pasar.WaitRAM && m.gpus[k].allows(&c) {
-			return true
+		if r == nil || len(r.gpus) == 0 || len(a.gpus) == 0 || slices.ContainsFunc(a.gpus, func(k int) bool { return slices.Contains(r.gpus, k) }) {
+			ids = append(ids, a.ID)
 		}
-		host = host || m.gpus[k].shared
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 && r != nil {
+		return x.holders(sh, nil)
+	}
+	return slices.Compact(ids)
+}
+
+// holds reports whether a job has some of what jobs of a shape lack.
+func (x *explainer) holds(sh *shape, a *act) bool {
+	key := &x.keys[sh.key]
+	i := slices.Index(x.machines, a.m)
+	if !x.may(key, i) {
+		return false
+	}
+	if sh.why == pasar.WaitCores {
+		return a.core
+	}
+	if sh.why != pasar.WaitRAM {
+		for _, k := range a.gpus {
+			if key.ok == nil || key.ok[i][k] {
+				return true
+			}
+		}
 	}
 	if sh.why == pasar.WaitRAM {
-		return host
+		return a.host > 0
 	}
 	// A slice of a GPU that shares host memory is also waiting for those who have that.
-	return sh.why == pasar.WaitMemory && host && slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.shared && g.allows(&c) })
+	if sh.why != pasar.WaitMemory || a.host == 0 {
+		return false
+	}
+	for k := range a.m.gpus {
+		if a.m.gpus[k].shared && (key.ok == nil || key.ok[i][k]) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,122 +1,140 @@
 package sched
 
 import (
-	"cmp"
-	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"pasar"
 )
 
-// A ledger is what each machine has left as a pass goes on. Free amounts may be negative, when what
-// was given out before is more than there is now.
-type ledger struct {
-	machines []machine
-}
-
+// A machine is one of the input's with what is known of its GPUs, and what it has left.
 type machine struct {
 	*Machine
 	gpus      []gpu
 	hostTotal pasar.Bytes
-	hostFree  pasar.Bytes
-	coresFree int // places for jobs without a GPU
-
-	// What waiting jobs are due of these, by position in the order; see reserve.
-	hostDue  []promise
-	coresDue []int
+	base      level         // what is left now, with all that runs, has just started, or was promised room
+	booked    []reservation // on it, by time
+	instants  []level       // what is left now and at the start of each reservation, with it
+	views     []level       // the least of the instants up to each: what a job that runs so long may use
 }
 
-// A promise is host memory that a waiting job is due.
-type promise struct {
-	pos int         // of the job in the order
-	sum pasar.Bytes // what it and all before it are due together
-}
-
+// A gpu is what doesn't change during a pass, but for settle.
 type gpu struct {
 	pasar.GPURef
-	name    string // in lower case
-	total   pasar.Bytes
-	free    pasar.Bytes // by the claims on it; a shared one's is bounded by the host's too
-	tenants int         // jobs on it
-	shared  bool        // its memory is host memory
-	due     int         // position of the first waiting job that is due the GPU; nobody when none is
+	name      string // in lower case
+	total     pasar.Bytes
+	strangers pasar.Bytes // held by processes that pasar did not start
+	missing   pasar.Bytes // not free by the device, though it is by the ledger and nobody is known to have it; no end in sight
+	shared    bool        // its memory is host memory
+	noSlice   bool        // takes whole claims only
+	unhealthy string      // why it takes nothing; empty: it is well
+	clean     bool        // for who avoids strangers
+	settles   bool        // slices on it start one at a time
+	who       string
+	rank      int           // in the order in which GPUs are given out
+	settle    time.Duration // no slice before that moment of the look
+	settleFor pasar.JobID
 }
 
-// nobody is a position in the order after every job.
-const nobody = math.MaxInt
+// A level is what a machine has left at one moment. Amounts may be negative, when what was given out
+// before is more than there is now.
+type level struct {
+	free    []pasar.Bytes // of each GPU, by the smaller of the claims on it and the device's word
+	gap     []pasar.Bytes // of each GPU, what the device says is gone beyond the claims; it comes back with the last job there
+	tenants []int32       // jobs on each GPU
+	host    pasar.Bytes
+	cores   int // places for jobs without a GPU
+}
+
+// A holding is what one job has of a machine.
+type holding struct {
+	m    *machine // nil: a machine that is there no longer
+	gpus []int    // of the machine, rising
+	each []pasar.Bytes
+	host pasar.Bytes
+	core bool
+}
 
 // open reports whether anything may start on a machine just now.
 func (m *machine) open() bool { return m.Reachable && m.Blocked == "" }
 
-// room is how much of the GPU's memory a slice could have.
-func (m *machine) room(g *gpu) pasar.Bytes {
-	if g.shared {
-		return min(g.free, m.hostFree)
+func newMachines(in []Machine, now time.Time) []*machine {
+	list := make([]*machine, len(in))
+	made := make([]machine, len(in))
+	for i := range in {
+		list[i] = &made[i]
+		list[i].fill(&in[i], now)
 	}
-	return g.free
+	return list
 }
 
-// hostLeft is the host memory that jobs before a position in the order aren't due.
-func (m *machine) hostLeft(due int) pasar.Bytes {
-	n := len(m.hostDue)
-	if n > 0 && m.hostDue[n-1].pos >= due {
-		n, _ = slices.BinarySearchFunc(m.hostDue, due, func(p promise, due int) int { return cmp.Compare(p.pos, due) })
-	}
-	if n == 0 {
-		return m.hostFree
-	}
-	return m.hostFree - m.hostDue[n-1].sum
-}
-
-// coresLeft is the places for jobs without a GPU that jobs before a position in the order aren't due.
-func (m *machine) coresLeft(due int) int {
-	n := len(m.coresDue)
-	if n > 0 && m.coresDue[n-1] >= due {
-		n, _ = slices.BinarySearch(m.coresDue, due)
-	}
-	return m.coresFree - n
-}
-
-func newLedger(machines []Machine, active []Running) *ledger {
-	l := &ledger{machines: make([]machine, len(machines))}
-	for i := range machines {
-		in := &machines[i]
-		m := &l.machines[i]
-		*m = machine{Machine: in, hostTotal: in.HostMemory(), coresFree: in.CPUJobs}
-		m.hostFree = m.hostTotal
-		m.gpus = make([]gpu, len(in.GPUs))
-		for k, d := range in.GPUs {
-			g := &m.gpus[k]
-			*g = gpu{GPURef: pasar.GPURef{Index: d.Index, UUID: d.UUID}, name: strings.ToLower(d.Name), total: d.Total,
-				shared: d.Virtual || d.Unified, due: nobody}
-			if g.shared {
-				g.total = min(g.total, m.hostTotal)
+func (m *machine) fill(in *Machine, now time.Time) {
+	*m = machine{Machine: in, hostTotal: in.HostMemory()}
+	m.gpus = make([]gpu, len(in.GPUs))
+	m.base = level{host: m.hostTotal, cores: in.CPUJobs}
+	m.base.resize(len(in.GPUs))
+	for k, d := range in.GPUs {
+		g := &m.gpus[k]
+		*g = gpu{GPURef: pasar.GPURef{Index: d.Index, UUID: d.UUID}, name: strings.ToLower(d.Name), total: d.Total,
+			shared: d.Virtual || d.Unified, clean: true, rank: slices.Index(in.Prefer, d.UUID)}
+		if g.rank < 0 {
+			g.rank = len(in.Prefer)
+		}
+		if g.shared {
+			g.total = min(g.total, m.hostTotal)
+		}
+		if s := in.seen(d.UUID); s != nil {
+			g.unhealthy, g.noSlice, g.who = s.Unhealthy, s.Exclusive, s.Who
+			g.strangers = min(max(s.Strangers, 0), g.total)
+			g.clean = s.Idle
+			g.settles = in.Settles > 0 && !d.Virtual
+			if g.settle = s.Settle.Sub(now); !s.Settle.IsZero() && g.settle > 0 {
+				g.settleFor = s.SettleFor
+			} else {
+				g.settle = 0
 			}
-			g.free = g.total
+		}
+		m.base.free[k] = g.total - g.strangers
+		if g.shared {
+			m.base.host -= g.strangers
 		}
 	}
-	for i := range active {
-		l.charge(&active[i].Grant)
-	}
-	return l
 }
 
-// charge takes a grant out of what is left. A machine or GPU that is there no longer is passed over.
-func (l *ledger) charge(grant *pasar.Grant) {
-	for i := range l.machines {
-		m := &l.machines[i]
-		if m.Inventory.Machine != grant.Machine {
+func (m *Machine) seen(uuid string) *GPUSeen {
+	for i := range m.Seen {
+		if m.Seen[i].UUID == uuid && uuid != "" {
+			return &m.Seen[i]
+		}
+	}
+	return nil
+}
+
+// weigh sets what the claims leave against what the devices say, once all running jobs are charged.
+//
+// What is missing while jobs are there is laid to them, since sums over processes are under-reported,
+// and is taken to be free with the last of them; without any it is there to stay.
+func (m *machine) weigh() {
+	for k := range m.gpus {
+		g, s := &m.gpus[k], m.seen(m.gpus[k].UUID)
+		if s == nil {
 			continue
 		}
-		picked := make([]int, 0, 8)
-		for _, ref := range grant.GPUs {
-			if k := m.find(ref); k >= 0 {
-				picked = append(picked, k)
-			}
+		g.clean = g.clean || m.base.tenants[k] > 0 && s.Strangers == 0
+		if s.Free == nil || *s.Free >= m.base.free[k] {
+			continue
 		}
-		m.take(&grant.Claim, picked)
-		return
+		missing := m.base.free[k] - max(*s.Free, 0)
+		if missing <= 0 {
+			continue
+		}
+		m.base.free[k] -= missing
+		if m.base.tenants[k] > 0 {
+			m.base.gap[k] = missing
+		} else {
+			g.missing = missing
+		}
 	}
 }
 
@@ -136,96 +154,95 @@ func (m *machine) find(ref pasar.GPURef) int {
 	return -1
 }
 
-// take charges a claim to a machine and to the picked ones of its GPUs.
-func (m *machine) take(c *pasar.Claim, picked []int) {
-	if c.Kind == pasar.NoGPU {
-		m.coresFree--
-	}
-	var shared pasar.Bytes
-	for _, k := range picked {
-		g := &m.gpus[k]
-		size := charged(c, g)
-		g.free -= size
-		g.tenants++
-		if g.shared {
-			shared += size
+// held is what a running job has. A machine or GPU that is there no longer is passed over. Of a job that
+// has ended only GPU memory is still taken.
+func held(r *Running, machines []*machine) holding {
+	var h holding
+	for _, m := range machines {
+		if m.Inventory.Machine != r.Grant.Machine {
+			continue
 		}
-	}
-	m.hostFree -= hostCharge(c, shared)
-}
-
-// charged is what a claim takes of one GPU's memory.
-func charged(c *pasar.Claim, g *gpu) pasar.Bytes {
-	if c.Kind == pasar.Slice {
-		return max(c.Limit, c.Mem)
-	}
-	return g.total
-}
-
-// hostCharge is what a claim takes of host memory, given what it takes of GPUs that share it. A slice
-// is apart from the RAM asked for; a whole shared GPU is all of that memory, so the RAM is in it.
-func hostCharge(c *pasar.Claim, shared pasar.Bytes) pasar.Bytes {
-	if c.Kind == pasar.Whole && shared > 0 {
-		return max(shared, c.RAM)
-	}
-	return shared + c.RAM
-}
-
-// allows reports whether a claim may have this GPU at all.
-func (g *gpu) allows(c *pasar.Claim) bool {
-	if c.Type != "" && !containsFold(g.name, c.Type) {
-		return false
-	}
-	if len(c.IDs) == 0 {
-		return true
-	}
-	for _, id := range c.IDs {
-		if g.is(id) {
-			return true
-		}
-	}
-	return false
-}
-
-// is reports whether an id names this GPU: its index, or its UUID or the start of it (that it is the
-// only such start is seen to at submit).
-func (g *gpu) is(id string) bool {
-	if len(id) >= minPrefix && len(g.UUID) >= len(id) && strings.EqualFold(g.UUID[:len(id)], id) {
-		return true
-	}
-	n := 0
-	for _, r := range id {
-		if r < '0' || r > '9' || n > 1<<20 {
-			return false
-		}
-		n = n*10 + int(r-'0')
-	}
-	return id != "" && n == g.Index
-}
-
-// minPrefix is the shortest part of a UUID that names a GPU, long enough not to be taken for an index.
-const minPrefix = len("GPU-") + 4
-
-// containsFold reports whether lower, which is in lower case, contains s in any case. It allocates
-// nothing for ASCII.
-func containsFold(lower, s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return strings.Contains(lower, strings.ToLower(s))
-		}
-	}
-next:
-	for i := 0; i+len(s) <= len(lower); i++ {
-		for k := range len(s) {
-			c := s[k]
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
+		h.m = m
+		c := &r.Grant.Claim
+		var shared pasar.Bytes
+		for _, ref := range r.Grant.GPUs {
+			k := m.find(ref)
+			if k < 0 {
+				continue
 			}
-			if lower[i+k] != c {
-				continue next
+			size := charged(c, &m.gpus[k])
+			if c.Kind == pasar.Slice {
+				if s := m.seen(m.gpus[k].UUID); s != nil {
+					for _, u := range s.Use {
+						if u.ID == r.ID {
+							size = max(size, u.Mem)
+						}
+					}
+				}
+			}
+			h.gpus, h.each = append(h.gpus, k), append(h.each, size)
+			if m.gpus[k].shared {
+				shared += size
 			}
 		}
-		return true
+		h.host, h.core = hostCharge(c.Kind, c.RAM, shared), c.Kind == pasar.NoGPU
+		if r.Leaving {
+			h.host, h.core = shared, false
+		}
+		return h
 	}
-	return false
+	return h
+}
+
+// take charges a holding.
+func (l *level) take(h *holding) {
+	for i, k := range h.gpus {
+		l.free[k] -= h.each[i]
+		l.tenants[k]++
+	}
+	l.host -= h.host
+	if h.core {
+		l.cores--
+	}
+}
+
+// drop gives a holding back.
+func (l *level) drop(h *holding) {
+	for i, k := range h.gpus {
+		l.free[k] += h.each[i]
+		if l.tenants[k]--; l.tenants[k] == 0 {
+			l.free[k] += l.gap[k]
+			l.gap[k] = 0
+		}
+	}
+	l.host += h.host
+	if h.core {
+		l.cores++
+	}
+}
+
+func (l *level) resize(n int) {
+	if cap(l.free) < n {
+		both := make([]pasar.Bytes, 2*n)
+		l.free, l.gap, l.tenants = both[:n:n], both[n:], make([]int32, n)
+	}
+	l.free, l.gap, l.tenants = l.free[:n], l.gap[:n], l.tenants[:n]
+}
+
+// set makes l what other is.
+func (l *level) set(other *level) {
+	l.resize(len(other.free))
+	copy(l.free, other.free)
+	copy(l.gap, other.gap)
+	copy(l.tenants, other.tenants)
+	l.host, l.cores = other.host, other.cores
+}
+
+// lower makes l the least of itself and another.
+func (l *level) lower(other *level) {
+	for k := range l.free {
+		l.free[k] = min(l.free[k], other.free[k])
+		l.tenants[k] = max(l.tenants[k], other.tenants[k])
+	}
+	l.host, l.cores = min(l.host, other.host), min(l.cores, other.cores)
 }

@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"testing"
 	"time"
@@ -10,191 +11,355 @@ import (
 	"pasar/sched"
 )
 
-// Oracle finds out the slow way what a plan must be: it tries every set of GPUs of every machine, adds
-// up all claims anew each time, and keeps what waiting jobs are due in a list. It holds the plan's starts
-// and the kinds of its reasons against that.
-func Oracle(t testing.TB, in sched.Input, plan sched.Plan) {
+// Oracle finds out the slow way whether a plan is what it must be: it tries every set of GPUs of every
+// machine, every moment at which anything changes and every set of jobs that might be stopped, and adds up
+// who has what anew each time. It takes nothing from the scheduler but the order of jobs.
+func Oracle(t testing.TB, in sched.Input, now time.Time, plan sched.Plan) {
 	t.Helper()
-	queue := slices.Clone(in.Waiting)
-	slices.SortFunc(queue, sched.Compare)
-	var due []owed
-	now := in
-	now.Waiting = queue
-	starts := map[pasar.JobID]sched.Start{}
-	for _, s := range plan.Starts {
-		starts[s.ID] = s
-	}
-	reasons := map[pasar.JobID]pasar.Reason{}
+	o := &oracle{TB: t, model: newModel(in, now), plan: plan, started: map[pasar.JobID]bool{}, reasons: map[pasar.JobID]pasar.Reason{}}
+	o.queue = slices.Clone(in.Waiting)
+	slices.SortFunc(o.queue, sched.Compare)
 	for id, reason := range plan.Reasons.All() {
-		reasons[id] = reason
+		o.reasons[id] = reason
+		o.several = o.several || o.held && reason.Why == pasar.WaitPreempting
+		o.held = o.held || reason.Why == pasar.WaitPreempting
 	}
-	ahead := map[bool]int{} // by whether they ask for no GPU
-	for _, j := range queue {
-		start, starts := starts[j.ID]
-		reason := reasons[j.ID]
-		if j.Held {
-			if reason.Why != pasar.WaitHeld {
-				t.Errorf("job %d is held, reason %q", j.ID, reason.Why)
-			}
+	for _, s := range plan.Starts {
+		o.started[s.ID] = true
+	}
+	o.promised()
+	o.eachStartFits()
+	o.eachReservationIsTheEarliest()
+	o.nothingElseCouldStart()
+	o.stopsAreNeeded()
+}
+
+type oracle struct {
+	testing.TB
+	*model
+	plan    sched.Plan
+	queue   []sched.Job
+	started map[pasar.JobID]bool
+	reasons map[pasar.JobID]pasar.Reason
+	owed    []sched.Job // jobs that were promised room before the pass
+	held    bool        // some job is promised room, where is not for the plan to say: then less is checked
+	several bool        // more than one is
+}
+
+func (o *oracle) job(id pasar.JobID) *sched.Job {
+	return &o.queue[slices.IndexFunc(o.queue, func(j sched.Job) bool { return j.ID == id })]
+}
+
+// leaving reports whether a running job is on its way out.
+func leaving(r *sched.Running) bool { return r.Leaving || r.Stopping && !r.Patient }
+
+// without is the model once some running jobs are gone, and others if the plan's stops count.
+func (w *model) without(gone func(r *sched.Running) bool) *model {
+	v := &model{in: w.in, now: w.now, all: w.all}
+	for _, s := range w.spans {
+		i := slices.IndexFunc(w.in.Active, func(r sched.Running) bool { return r.ID == s.id })
+		if s.kind != runs || i < 0 || !gone(&w.in.Active[i]) {
+			v.spans = append(v.spans, s)
+		}
+	}
+	return v
+}
+
+// gated reports whether a job may not start at all, given who runs; not counting its group.
+func (o *oracle) gated(j *sched.Job) bool {
+	return j.Held || len(j.After) > 0 || !j.NotBefore.IsZero() && j.NotBefore.After(o.now)
+}
+
+// full reports whether as many of a job's group run as may.
+func (o *oracle) full(j *sched.Job) bool {
+	n := 0
+	for _, r := range o.in.Active {
+		if r.Group == j.Group {
+			n++
+		}
+	}
+	for _, s := range o.plan.Starts {
+		if o.job(s.ID).Group == j.Group {
+			n++
+		}
+	}
+	for _, other := range o.queue {
+		reserved := slices.ContainsFunc(o.plan.Reservations, func(r sched.Reservation) bool { return r.ID == other.ID })
+		if other.Group == j.Group && other.ID != j.ID && (reserved || o.reasons[other.ID].Why == pasar.WaitPreempting) {
+			n++
+		}
+	}
+	return j.Group != 0 && j.GroupMax > 0 && n >= j.GroupMax
+}
+
+// promised finds the jobs that room was promised to, and holds that they can still have it after the plan.
+func (o *oracle) promised() {
+	for _, j := range o.queue {
+		stops := slices.ContainsFunc(o.in.Active, func(r sched.Running) bool { return r.StopFor == j.ID })
+		if o.gated(&j) || !stops && !j.Promised || o.started[j.ID] {
 			continue
 		}
-		places := possible(now, j, due)
-		if len(places) > 0 != starts {
-			t.Errorf("job %d: starts is %v, %d places for it", j.ID, starts, len(places))
-		}
-		if starts {
-			if !slices.ContainsFunc(places, func(p pasar.Grant) bool { return same(p, start.Grant) }) {
-				t.Errorf("job %d starts at %v, none of %v", j.ID, start.Grant, places)
-			}
-			bestFit(t, now, start, places)
-			now = After(now, sched.Plan{Starts: []sched.Start{start}}, time.Time{})
+		out := o.without(leaving)
+		if !out.anywhere(&j, 0, true) {
 			continue
 		}
-		if want := ahead[j.Claim.Kind == pasar.NoGPU]; reason.Ahead != want {
-			t.Errorf("job %d: %d ahead, want %d", j.ID, reason.Ahead, want)
+		if slices.ContainsFunc(o.owed, func(other sched.Job) bool { return true }) {
+			continue // two of them may be in each other's way: only the first is looked at
 		}
-		ahead[j.Claim.Kind == pasar.NoGPU]++
-		free := possible(now, j, nil)
-		empty := now
-		empty.Active = nil
-		ever := possible(empty, j, nil)
-		switch turn := reason.Why == pasar.WaitTurn; {
-		case turn != (len(free) > 0):
-			t.Errorf("job %d: reason %q, %d places if nobody were before it", j.ID, reason.Why, len(free))
-		case (reason.Why == pasar.WaitMachine) != (len(ever) == 0):
-			t.Errorf("job %d: reason %q, %d places if nothing ran", j.ID, reason.Why, len(ever))
-		case turn:
-			passing(t, now, j, reason, due)
-		}
-		// What it is due on a machine is what any of its places there would take.
-		most := map[string]int64{}
-		for _, place := range ever {
-			for what, n := range asks(now, place) {
-				most[what] = max(most[what], n)
+		o.owed = append(o.owed, j)
+		for _, s := range o.plan.Starts {
+			if s := o.job(s.ID); !s.Promised && !slices.ContainsFunc(o.in.Active, func(r sched.Running) bool { return r.StopFor == s.ID }) {
+				start := o.plan.Starts[slices.IndexFunc(o.plan.Starts, func(x sched.Start) bool { return x.ID == s.ID })]
+				out.add(s.ID, start.Grant, 0, never, starts, nil)
 			}
 		}
-		for what, n := range most {
-			due = append(due, owed{j, what, n})
+		// Its group may be full by now, and then the promise is void.
+		if !out.anywhere(&j, 0, true) && !o.full(&j) {
+			o.Errorf("job %d was promised room, and it was given away", j.ID)
 		}
 	}
 }
 
-// owed is some of a resource that a waiting job is due.
-type owed struct {
-	job  sched.Job
-	what string
-	n    int64
-}
-
-// possible is every grant that a job could have now, using nothing that others are due.
-func possible(in sched.Input, j sched.Job, due []owed) (grants []pasar.Grant) {
-	for i := range in.Machines {
-		m := &in.Machines[i]
-		if !m.Reachable || m.Blocked != "" || j.Machine != "" && j.Machine != m.Inventory.Machine {
+// eachStartFits goes through the starts in their order.
+func (o *oracle) eachStartFits() {
+	for n, s := range o.plan.Starts {
+		j := o.job(s.ID)
+		i := slices.IndexFunc(o.in.Machines, func(m sched.Machine) bool { return m.Inventory.Machine == s.Grant.Machine })
+		if o.gated(j) {
+			o.Errorf("job %d may not start", j.ID)
+		}
+		members := 0
+		for _, r := range o.in.Active {
+			if r.Group == j.Group {
+				members++
+			}
+		}
+		for _, before := range o.plan.Starts[:n] {
+			if o.job(before.ID).Group == j.Group {
+				members++
+			}
+		}
+		if j.Group != 0 && j.GroupMax > 0 && members >= j.GroupMax {
+			o.Errorf("job %d is one too many of group %d", j.ID, j.Group)
+		}
+		if i < 0 || !o.fits(j, i, o.setOf(&o.in.Machines[i], s.Grant.GPUs), 0, false) {
+			o.Errorf("job %d does not fit at %v", j.ID, s.Grant)
 			continue
 		}
-		for set := range 1 << len(m.GPUs) {
-			grant := pasar.Grant{Machine: m.Inventory.Machine, Claim: j.Claim}
-			ok := true
-			for k, g := range m.GPUs {
-				if set>>k&1 == 1 {
-					grant.GPUs = append(grant.GPUs, pasar.GPURef{Index: g.Index, UUID: g.UUID})
-					ok = ok && allowed(g, j.Claim)
-				}
-			}
-			if !ok || len(grant.GPUs) != j.Claim.GPUs {
-				continue
-			}
-			u := use(in, i)
-			u.add(m, grant)
-			takes := asks(in, grant)
-			for _, o := range due {
-				if takes[o.what] == 0 {
-					continue
-				}
-				switch o.what {
-				case m.Inventory.Machine + " places":
-					u.used["places"] += o.n
-				case m.Inventory.Machine + " host":
-					u.used["host memory"] += o.n
-				default:
-					ok = false // a GPU is due as a whole
-				}
-			}
-			if ok && u.fits() {
-				grants = append(grants, grant)
-			}
+		o.bestFit(j, i, s.Grant)
+		end := 10 * time.Minute // what has no estimate has to fit for ever, but counts as any that runs from then on
+		if j.Estimate > 0 {
+			end = j.Estimate
 		}
-	}
-	return grants
-}
-
-// asks is what a grant takes of each resource, by name.
-func asks(in sched.Input, grant pasar.Grant) map[string]int64 {
-	m := find(in, grant.Machine)
-	takes := map[string]int64{}
-	if grant.Claim.Kind == pasar.NoGPU {
-		takes[m.Inventory.Machine+" places"] = 1
-	}
-	for _, ref := range grant.GPUs {
-		takes[ref.UUID] = 1
-	}
-	u := usage{map[string]int64{}, map[string]int64{}}
-	u.add(m, grant)
-	if host := u.used["host memory"]; host > 0 {
-		takes[m.Inventory.Machine+" host"] = host
-	}
-	return takes
-}
-
-// passing holds that the bid a job needs to pass the one it waits behind is enough, and that one less
-// isn't.
-func passing(t testing.TB, in sched.Input, j sched.Job, r pasar.Reason, due []owed) {
-	t.Helper()
-	with := func(bid pasar.Bid) int {
-		raised := j
-		raised.Bid = bid
-		left := slices.DeleteFunc(slices.Clone(due), func(o owed) bool { return sched.Compare(raised, o.job) < 0 })
-		return len(possible(in, j, left))
-	}
-	if r.BidNeeded == nil {
-		t.Errorf("job %d waits behind %d and no bid would change it", j.ID, r.Behind)
-		return
-	}
-	if bid := *r.BidNeeded; with(bid) == 0 || with(bid-1) > 0 {
-		t.Errorf("job %d needs bid %d: with it %d places, with one less %d", j.ID, bid, with(bid), with(bid-1))
+		o.add(j.ID, s.Grant, 0, end, starts, nil)
 	}
 }
 
 // bestFit holds that a slice of one GPU goes where it leaves least free.
-func bestFit(t testing.TB, in sched.Input, start sched.Start, places []pasar.Grant) {
-	t.Helper()
-	c := start.Grant.Claim
-	if c.Kind != pasar.Slice || c.GPUs != 1 {
+func (o *oracle) bestFit(j *sched.Job, i int, grant pasar.Grant) {
+	c := j.Claim
+	if c.Kind != pasar.Slice || c.GPUs != 1 || len(o.plan.Reservations) > 0 || o.held {
 		return
 	}
-	left := func(grant pasar.Grant) string {
-		for i := range in.Machines {
-			if m := &in.Machines[i]; m.Inventory.Machine == grant.Machine {
-				u := use(in, i)
-				before := u.used[grant.GPUs[0].UUID+" whole"]
-				g := gpuOf(m, grant.GPUs[0])
-				free := int64(g.Total) - u.used[g.UUID+" memory"]
-				if g.Virtual || g.Unified {
-					free = min(free, int64(m.HostMemory())-u.used["host memory"])
-				}
-				return fmt.Sprintf("%020d %04d %04d %04d", free, before, i, g.Index)
-			}
+	left := func(i, k int) string {
+		free, onIt := o.freeAt(i, k, 0)
+		if host, _ := o.hostAt(i, 0); sharesHost(&o.in.Machines[i], k) {
+			free = min(free, host)
 		}
-		return ""
+		rank := slices.Index(o.in.Machines[i].Prefer, o.in.Machines[i].GPUs[k].UUID)
+		if rank < 0 {
+			rank = len(o.in.Machines[i].Prefer)
+		}
+		return fmt.Sprintf("%d %020d %04d %04d %04d", rank, free, onIt, i, o.in.Machines[i].GPUs[k].Index)
 	}
-	for _, p := range places {
-		if left(p) < left(start.Grant) {
-			t.Errorf("job %d starts at %v, %v would be the better fit", start.ID, start.Grant, p)
+	had := left(i, bits.TrailingZeros(o.setOf(&o.in.Machines[i], grant.GPUs)))
+	for m := range o.in.Machines {
+		for k := range o.in.Machines[m].GPUs {
+			if o.fits(j, m, 1<<k, 0, false) && left(m, k) < had {
+				o.Errorf("job %d starts at %v, GPU %d of machine %d would be the better fit", j.ID, grant, k, m)
+			}
 		}
 	}
 }
 
-func same(a, b pasar.Grant) bool {
-	return a.Machine == b.Machine && slices.Equal(a.GPUs, b.GPUs)
+// place is where a job may run, as one word.
+func (o *oracle) place(j *sched.Job) string {
+	s := fmt.Sprint(j.Claim.Kind == pasar.NoGPU)
+	for i := range o.in.Machines {
+		m := &o.in.Machines[i]
+		on := j.Machine == "" || j.Machine == m.Inventory.Machine
+		for k := range m.GPUs {
+			s += fmt.Sprint(on, j.Claim.Kind == pasar.NoGPU || allowed(m.GPUs[k], j.Claim))
+		}
+		s += fmt.Sprint(on)
+	}
+	if !slices.ContainsFunc(o.in.Machines, func(m sched.Machine) bool { return j.Machine == "" || j.Machine == m.Inventory.Machine }) {
+		s += j.Machine
+	}
+	return s
+}
+
+// eachReservationIsTheEarliest holds that nobody waits longer for a reservation than running jobs, the jobs
+// before it and other reservations make it, and that no start stands in its way.
+func (o *oracle) eachReservationIsTheEarliest() {
+	places := map[string]bool{}
+	plain := slices.Clone(o.spans)
+	v := &model{in: o.in, now: o.now, all: o.all}
+	for _, r := range o.plan.Reservations {
+		j := o.job(r.ID)
+		at := max(r.At.Sub(o.now), 1)
+		if o.started[j.ID] || o.gated(j) || r.At.Before(o.now) {
+			o.Errorf("job %d has a reservation for %v", j.ID, r.At)
+		}
+		if places[o.place(j)] {
+			o.Errorf("job %d has a second reservation in its place", j.ID)
+		}
+		places[o.place(j)] = true
+		// Of the starts only those that come before it count: with a higher bid, or earlier in the order and
+		// not behind a reservation of their own place.
+		v.spans = v.spans[:0]
+		for _, s := range plain {
+			if s.kind == starts && !o.precedes(o.job(s.id), j) {
+				continue
+			}
+			v.spans = append(v.spans, s)
+		}
+		for _, s := range o.spans {
+			if s.kind == reserves {
+				v.spans = append(v.spans, s)
+			}
+		}
+		first := never
+		if !o.held && !o.promisedStarts() {
+			first = v.earliest(j)
+			if first != at {
+				o.Errorf("job %d is reserved for %v from now, could be for %v", j.ID, at, first)
+			}
+		}
+		// What the starts leave at that moment must be enough: a job without an estimate may never end.
+		i := slices.IndexFunc(o.in.Machines, func(m sched.Machine) bool { return m.Inventory.Machine == r.Machine })
+		if grant := (pasar.Grant{Machine: r.Machine, GPUs: r.GPUs, Claim: j.Claim}); true {
+			set := o.setOf(&o.in.Machines[i], r.GPUs)
+			later := &model{in: o.in, now: o.now, all: o.all}
+			for _, s := range o.spans {
+				later.spans = append(later.spans, s)
+			}
+			gone := func(r *sched.Running) bool {
+				return slices.ContainsFunc(o.plan.Stops, func(s sched.Stop) bool { return s.ID == r.ID }) && at >= 10*time.Second
+			}
+			if !later.without(gone).fits(j, i, set, at, false) {
+				o.Errorf("job %d: the reservation for %v from now on %v does not hold", j.ID, at, r.GPUs)
+			}
+			end := at + 10*time.Minute
+			if j.Estimate > 0 {
+				end = at + j.Estimate
+			}
+			o.add(j.ID, grant, at, end, reserves, nil)
+		}
+	}
+}
+
+func (o *oracle) promisedStarts() bool {
+	return slices.ContainsFunc(o.plan.Starts, func(s sched.Start) bool {
+		return o.job(s.ID).Promised || slices.ContainsFunc(o.in.Active, func(r sched.Running) bool { return r.StopFor == s.ID })
+	})
+}
+
+// precedes reports whether a start was decided before a job was reserved.
+func (o *oracle) precedes(s, j *sched.Job) bool {
+	if s.Bid != j.Bid || sched.Compare(*s, *j) > 0 {
+		return s.Bid > j.Bid
+	}
+	for _, r := range o.plan.Reservations {
+		if b := o.job(r.ID); o.place(b) == o.place(s) && sched.Compare(*b, *s) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// earliest tries every moment at which something changes.
+func (w *model) earliest(j *sched.Job) time.Duration {
+	times := []time.Duration{0}
+	for _, s := range w.spans {
+		times = append(times, s.from, s.to)
+		if s.slice {
+			times = append(times, s.from+w.in.Machines[s.m].Settles)
+		}
+	}
+	for i := range w.in.Machines {
+		for k := range w.in.Machines[i].GPUs {
+			if seen := seenOf(&w.in.Machines[i], k); seen != nil && seen.Settle.After(w.now) {
+				times = append(times, seen.Settle.Sub(w.now))
+			}
+		}
+	}
+	slices.Sort(times)
+	for _, at := range slices.Compact(times) {
+		if at < never && at >= 0 && w.anywhere(j, at, false) {
+			return at
+		}
+	}
+	return never
+}
+
+// nothingElseCouldStart holds that every job that waits has to, and that its reason says so.
+func (o *oracle) nothingElseCouldStart() {
+	for _, j := range o.queue {
+		if o.started[j.ID] {
+			continue
+		}
+		r := o.reasons[j.ID]
+		var want pasar.WaitWhy
+		switch {
+		case j.Held:
+			want = pasar.WaitHeld
+		case !j.NotBefore.IsZero() && j.NotBefore.After(o.now):
+			if want = pasar.WaitBegin; j.Retry {
+				want = pasar.WaitRetry
+			}
+		case len(j.After) > 0:
+			want = pasar.WaitAfter
+		case o.full(&j) && r.Start == nil && r.Why != pasar.WaitPreempting:
+			want = pasar.WaitGroup
+		}
+		if want != "" || r.Why == pasar.WaitHeld || r.Why == pasar.WaitBegin || r.Why == pasar.WaitRetry || r.Why == pasar.WaitAfter || r.Why == pasar.WaitGroup {
+			if r.Why != want {
+				o.Errorf("job %d: reason %q, want %q", j.ID, r.Why, want)
+			}
+			continue
+		}
+		reserved := slices.ContainsFunc(o.plan.Reservations, func(r sched.Reservation) bool { return r.ID == j.ID })
+		if r.Why == pasar.WaitPreempting {
+			continue
+		}
+		if !o.held && !reserved && o.anywhere(&j, 0, false) {
+			o.Errorf("job %d could start and waits (%s)", j.ID, r.Sentence())
+		}
+		if len(o.plan.Reservations) < 16 && !reserved && !o.held {
+			first := !slices.ContainsFunc(o.plan.Reservations, func(r sched.Reservation) bool { return o.place(o.job(r.ID)) == o.place(&j) })
+			if first && o.earliest(&j) < never {
+				o.Errorf("job %d is the first in its place and has no reservation (%s)", j.ID, r.Sentence())
+			}
+		}
+		free := newModel(o.in, o.now)
+		for _, s := range o.spans {
+			if s.kind == starts {
+				free.spans = append(free.spans, s)
+			}
+		}
+		alone := j
+		alone.Estimate = 1
+		if turn := r.Why == pasar.WaitTurn; turn != free.anywhere(&alone, 0, false) {
+			o.Errorf("job %d: reason %q, but whether there is room for it is %v", j.ID, r.Why, !turn)
+		}
+		empty := newModel(o.in, o.now).without(func(*sched.Running) bool { return true })
+		ever := empty.anywhere(&alone, never-1, true)
+		if (r.Why == pasar.WaitUnhealthy || r.Why == pasar.WaitMachine) && ever {
+			o.Errorf("job %d: reason %q, but it would fit if nothing ran", j.ID, r.Why)
+		}
+		if !ever && r.Why != pasar.WaitUnhealthy && r.Why != pasar.WaitMachine && r.Why != pasar.WaitStranger {
+			o.Errorf("job %d: reason %q, but nothing that runs is in its way", j.ID, r.Why)
+		}
+	}
 }

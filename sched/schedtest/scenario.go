@@ -277,7 +277,7 @@ func each(flags []string, f func(key, value string) error) error {
 // decide tells a plan, having checked it, and carries it out.
 func (w *world) decide(t *testing.T) ([]string, error) {
 	plan := sched.Decide(w.in, w.now)
-	Check(t, w.in, plan)
+	Check(t, w.in, w.now, plan)
 	var said []string
 	for _, s := range plan.Starts {
 		where := s.Grant.Machine

@@ -1,0 +1,226 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"pasar"
+)
+
+// A pass is one run of Decide; a projection makes one after the other with the same.
+//
+// Times are spans from epoch, when the look began.
+type pass struct {
+	epoch    time.Time
+	at       time.Duration // now
+	machines []*machine
+	jobs     []Job
+	queue    []entry // of jobs, in order
+	acts     []act   // what holds machines, by end
+	keys     []key
+	groups   []int32 // how many of each group hold their claims
+	starts   []begun
+	stops    []Stop
+	booked   []reservation // of this pass, in the order of their jobs
+
+	limits    []limit         // by how many reservations a job would overlap
+	bounds    []time.Duration // when reservations begin, over all machines
+	unbooked  int             // keys without a reservation
+	searches  int             // sets of jobs to stop that may still be tried in this pass
+	preempts  bool            // preemption is looked for
+	openLevel []level
+
+	preemptors, anyPromised bool        // there may be such jobs
+	cpuJobs                 bool        // and such without a GPU
+	least                   pasar.Bytes // the smallest slice; 0: none
+	keyNos                  map[keyName]int32
+	lastKey                 keyName
+	lastKeyNo               int32
+	groupNos                map[pasar.JobID]int32
+
+	// Scratch space.
+	picked, best, empty []int
+	tries               []try
+	scratch, ahead      level
+	rooms               []pasar.Bytes
+	times               []time.Duration
+}
+
+// An act is a job that holds its claim: it runs, has just started, or is promised room that is being
+// made.
+type act struct {
+	Running
+	holding
+	end     time.Duration
+	guess   bool // the end is one
+	pos     int  // in the queue, of one that has just started or is promised room; else -1
+	promise bool
+}
+
+// begun is a start.
+type begun struct {
+	pos   int
+	grant pasar.Grant
+}
+
+// A reservation is room from some moment on for a job that can't start now.
+type reservation struct {
+	holding
+	pos      int
+	at, till time.Duration
+	slice    bool
+}
+
+// A try is a job that may be let in before a reservation.
+type try struct {
+	pos   int
+	merit float64
+}
+
+func newPass(in *Input, now time.Time) *pass {
+	now = now.Round(0) // a reading of the monotonic clock would make spans that depend on it
+	p := &pass{epoch: now, machines: newMachines(in.Machines, now), preempts: true}
+	p.acts = make([]act, len(in.Active), len(in.Active)+8)
+	for i := range in.Active {
+		a := &p.acts[i]
+		*a = act{Running: in.Active[i], pos: -1}
+		a.holding = held(&a.Running, p.machines)
+		left, guess := a.left(now)
+		a.end, a.guess = left, guess
+		if a.m != nil {
+			a.m.base.take(&a.holding)
+		}
+	}
+	slices.SortFunc(p.acts, compareEnds)
+	for _, m := range p.machines {
+		m.weigh()
+	}
+	p.enter(inOrder(in.Waiting))
+	return p
+}
+
+func compareEnds(a, b act) int {
+	return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.ID, b.ID))
+}
+
+// decide makes one pass: what starts, what stops, and which jobs get reservations.
+func (p *pass) decide() {
+	p.starts, p.stops, p.booked, p.bounds = p.starts[:0], nil, p.booked[:0], p.bounds[:0]
+	p.unbooked, p.searches = len(p.keys), maxSearches
+	for i := range p.keys {
+		p.keys[i].reserved, p.keys[i].tried = 0, 0
+	}
+	for _, m := range p.machines {
+		m.booked = m.booked[:0]
+		m.look(p)
+	}
+	p.limit()
+	p.keepPromises()
+	for from := 0; from < len(p.queue); {
+		to := from + 1
+		for to < len(p.queue) && p.queue[to].bid == p.queue[from].bid {
+			to++
+		}
+		if !p.equals(from, to) {
+			return
+		}
+		from = to
+	}
+}
+
+// equals considers the jobs from one place in the order up to another, which have one bid: first in the
+// order, until one of those that compete for the same can't start, and then those that are left by their
+// merit. It is false when nothing more can come of the pass.
+func (p *pass) equals(from, to int) bool {
+	p.tries = p.tries[:0]
+	for i := from; i < to; i++ {
+		e := &p.queue[i]
+		if e.state != waits || p.gated(e) {
+			continue
+		}
+		key := &p.keys[e.key]
+		if key.reserved >= perKey && !(e.preempt && p.preempts) {
+			if p.mayFit(e) {
+				p.tries = append(p.tries, try{pos: i})
+			}
+			continue
+		}
+		if key.reserved >= perKey {
+			p.tries = append(p.tries, try{pos: i})
+			continue
+		}
+		if p.tryStart(i) || e.preempt && p.preempts && p.preempt(i) {
+			continue
+		}
+		p.reserve(i)
+	}
+	p.tryOthers()
+	return p.unbooked > 0 || p.anything() || p.preemptors && p.preempts
+}
+
+// tryOthers lets jobs in before the reservations of others, by merit. A heap, since mostly one start takes
+// all that there is and the rest need not be sorted.
+func (p *pass) tryOthers() {
+	for k := range p.tries {
+		e := &p.queue[p.tries[k].pos]
+		p.tries[k].merit = merit(p.at-e.queued, e.est)
+	}
+	heapify(p.tries)
+	for begun := 0; len(p.tries) > 0; {
+		pos := p.tries[0].pos
+		e := &p.queue[pos]
+		switch {
+		case p.gated(e): // its group is at its bound by now
+		case p.mayFit(e) && p.tryStart(pos):
+			// The others are looked through at the first start, the second, the fourth, …: it pays at once when
+			// little is left, and costs little when much is.
+			if begun++; begun&(begun-1) == 0 {
+				if !p.preemptors && !p.anything() {
+					return
+				}
+				p.tries[0].pos = -1
+				p.tries = slices.DeleteFunc(p.tries, func(t try) bool {
+					if t.pos < 0 {
+						return true
+					}
+					e := &p.queue[t.pos]
+					return !p.mayFit(e) && !(e.preempt && p.preempts)
+				})
+				heapify(p.tries)
+				continue
+			}
+		case e.preempt && p.preempts:
+			p.preempt(pos)
+		}
+		last := len(p.tries) - 1
+		p.tries[0] = p.tries[last]
+		p.tries = p.tries[:last]
+		sift(p.tries, 0)
+	}
+}
+
+// sooner reports whether a is tried before b.
+func (a try) sooner(b try) bool { return a.merit > b.merit || a.merit == b.merit && a.pos < b.pos }
+
+func heapify(h []try) {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		sift(h, i)
+	}
+}
+
+func sift(h []try, i int) {
+	for {
+		top := i
+		for k := 2*i + 1; k <= 2*i+2 && k < len(h); k++ {
+			if h[k].sooner(h[top]) {
+				top = k
+			}
+		}
+		if top == i {
+			return
+		}
+		h[i], h[top] = h[top], h[i]
+		i = top
+	}
+}
