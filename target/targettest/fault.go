@@ -74,6 +74,7 @@ type Rule struct {
 	When   When
 	Status target.Status // Watch: of the observation about to be passed on
 	Do     Act
+	Skip   int // so many matches pass first
 	Times  int // 0 is once, negative is always
 }
 
@@ -132,6 +133,10 @@ func (w *World) act(c Call) Act {
 	w.mu.Lock()
 	for _, r := range w.rules {
 		if r.Times == 0 || !r.matches(c) {
+			continue
+		}
+		if r.Skip > 0 {
+			r.Skip--
 			continue
 		}
 		if r.Times > 0 {
