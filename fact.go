@@ -3,6 +3,8 @@ package pasar
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -329,7 +331,7 @@ func decode[F Fact](b []byte) (Fact, error) {
 	return f, err
 }
 
-// recordHead is what every encoded record starts with. The fact's own keys stand in "fact".
+// recordHead is what every encoded record has. The fact's own keys stand in "fact".
 type recordHead struct {
 	Seq  int64           `json:"seq"`
 	Kind FactKind        `json:"kind"`
@@ -340,12 +342,30 @@ type recordHead struct {
 }
 
 // MarshalJSON encodes a record as one object with seq, kind, at, mono, boot and fact.
-func (r Record) MarshalJSON() ([]byte, error) {
+func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
+
+// AppendJSON appends what json.Marshal makes of a record. It is written out because the facts of thousands
+// of jobs may be journaled at one go, and each would be read through twice more.
+func (r Record) AppendJSON(dst []byte) ([]byte, error) {
 	body, err := json.Marshal(r.Fact)
 	if err != nil {
 		return nil, fmt.Errorf("encode fact %s: %w", r.Fact.Kind(), err)
 	}
-	return json.Marshal(recordHead{r.Seq, r.Fact.Kind(), r.At.UTC(), r.Mono, r.Boot, body})
+	boot, err := json.Marshal(r.Boot)
+	if err != nil {
+		return nil, fmt.Errorf("encode boot id: %w", err)
+	}
+	if y := r.At.UTC().Year(); y < 0 || y > 9999 { // as time's own
+		return nil, fmt.Errorf("encode fact %s: year %d is outside 0..9999", r.Fact.Kind(), y)
+	}
+	dst = slices.Grow(dst, len(body)+160)
+	dst = strconv.AppendInt(append(dst, `{"seq":`...), r.Seq, 10)
+	dst = append(append(dst, `,"kind":"`...), r.Fact.Kind()...)
+	dst = r.At.UTC().AppendFormat(append(dst, `","at":"`...), time.RFC3339Nano)
+	dst = strconv.AppendFloat(append(dst, `","mono":`...), r.Mono.Seconds(), 'f', -1, 64)
+	dst = append(append(dst, `,"boot":`...), boot...)
+	dst = append(append(dst, `,"fact":`...), body...)
+	return append(dst, '}'), nil
 }
 
 // UnmarshalJSON decodes a record. An unknown kind is an error: a daemon that doesn't understand a

@@ -59,7 +59,8 @@ func TestEveryKindOfFactCanBeReadBack(t *testing.T) {
 // TestKindsAreNeverRenamed holds what is on people's disks. Add to it; change nothing in it.
 func TestKindsAreNeverRenamed(t *testing.T) {
 	want := strings.Fields(`answered bid_changed cancelled_waiting daemon_started ended exited git_read held incident
-		launched lost machine_seen released reported restarted started stop_asked submitted`)
+		launched lost machine_seen released reported restarted started stop_asked submitted
+		drained edited resume_asked undrained xid_seen`)
 	for _, k := range want {
 		if _, ok := decoders[FactKind(k)]; !ok {
 			t.Errorf("facts of kind %s can't be read any more", k)
@@ -165,4 +166,30 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("%s encodes to %s: %v", b, again, err)
 		}
 	})
+}
+
+func TestARecordIsEncodedAsItsFieldsSay(t *testing.T) {
+	for _, r := range []Record{
+		{Seq: 1, At: time.Unix(1, 5), Mono: 3_600_000_000_001, Boot: `b"<>` + "\x01", Fact: Submitted{Job: 7, Spec: Spec{Name: "a<b", Argv: Args([]string{"x", "\xff"})}}},
+		{Seq: 2, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 3600)), Fact: Ended{Job: 1}},
+		{Seq: 1 << 40, Fact: DaemonStarted{}},
+	} {
+		body, err := json.Marshal(r.Fact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err1 := json.Marshal(recordHead{r.Seq, r.Fact.Kind(), r.At.UTC(), r.Mono, r.Boot, body})
+		got, err2 := r.AppendJSON([]byte("x"))
+		whole, err3 := json.Marshal(r)
+		if err1 != nil || err2 != nil || err3 != nil || string(got) != "x"+string(want) || string(whole) != string(want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		var back Record
+		if err := json.Unmarshal(want, &back); err != nil || back.Seq != r.Seq || !back.At.Equal(r.At) {
+			t.Errorf("%+v, %v", back, err)
+		}
+	}
+	if _, err := (Record{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), Fact: DaemonStarted{}}).AppendJSON(nil); err == nil {
+		t.Error("a year that no reader takes was written")
+	}
 }

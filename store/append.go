@@ -53,10 +53,8 @@ func (s *Store) Append(b Batch) error {
 			}
 		}
 		for i, spec := range b.Specs {
-			for _, job := range spec.Jobs {
-				if err := s.setSpec(job, e.hashes[i][:], e.specs[i]); err != nil {
-					return err
-				}
+			if err := s.setSpecs(spec.Jobs, e.hashes[i][:], e.specs[i]); err != nil {
+				return err
 			}
 		}
 		for _, id := range b.Unfinished {
@@ -107,7 +105,12 @@ func encode(b Batch) (e encoded, err error) {
 		if b.Records[i].Fact == nil {
 			return e, fmt.Errorf("encode fact %d: there is none", b.Records[i].Seq)
 		}
-		add(&e.facts, b.Records[i], "fact")
+		body, err := b.Records[i].AppendJSON(nil)
+		if err != nil {
+			return e, err
+		}
+		e.facts = append(e.facts, body)
+		e.size += int64(len(body)) + 16
 	}
 	for i := range b.Specs {
 		add(&e.specs, b.Specs[i].Surroundings, "surroundings")

@@ -30,6 +30,7 @@ const (
 	qAddSurroundings  = "INSERT INTO surroundings (hash, body) VALUES (?, ?)"
 	qSpec             = "SELECT surroundings FROM specs WHERE job = ?"
 	qSetSpec          = "INSERT INTO specs (job, surroundings) VALUES (?1, ?2) ON CONFLICT (job) DO UPDATE SET surroundings = ?2"
+	qAddSpec          = "INSERT INTO specs (job, surroundings) VALUES (?, ?) ON CONFLICT (job) DO NOTHING"
 	qDropSurroundings = "DELETE FROM surroundings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM specs WHERE surroundings = ?1)"
 	qSurroundings     = "SELECT s.hash, s.body FROM specs JOIN surroundings s ON s.id = specs.surroundings WHERE job = ?"
 
@@ -45,7 +46,7 @@ const (
 
 var queries = []string{
 	qBegin, qCommit, qRollback, qAddFact, qFacts, qPruneFacts, qSnapshots, qSnapshotParts, qAddPart, qAddSnapshot,
-	qDropSnapshot, qDropOrphanParts, qFindSurroundings, qAddSurroundings, qSpec, qSetSpec, qDropSurroundings,
+	qDropSnapshot, qDropOrphanParts, qFindSurroundings, qAddSurroundings, qSpec, qSetSpec, qAddSpec, qDropSurroundings,
 	qSurroundings, qAddJob, qDropJob, qAddTag, qDropTags, qJob, qJobByKey, qCount,
 }
 

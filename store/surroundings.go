@@ -11,39 +11,49 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// setSpec points a job at surroundings, which jobs with the same ones share. What a job pointed at
+// setSpecs points jobs at surroundings, which jobs with the same ones share. What a job pointed at
 // before goes when no other job does. The caller holds mu and a transaction.
-func (s *Store) setSpec(job pasar.JobID, hash, body []byte) error {
-	before, err := s.int(qSpec, int64(job))
+func (s *Store) setSpecs(jobs []pasar.JobID, hash, body []byte) error {
+	id, err := s.surroundingsID(hash, body)
 	if err != nil {
 		return err
 	}
-	var id int64
+	for _, job := range jobs {
+		if err := s.run(qAddSpec, ints(int64(job), id), nil); err != nil {
+			return err
+		}
+		if s.conn.Changes() == 0 { // it had some; new jobs, of which there may be many at once, have none
+			if err := s.changeSpec(job, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// surroundingsID is where surroundings are, once they are there.
+func (s *Store) surroundingsID(hash, body []byte) (id int64, err error) {
 	err = s.run(qFindSurroundings, func(stmt *sqlite.Stmt) { stmt.BindBytes(1, hash) }, func(row *sqlite.Stmt) error {
 		id = row.ColumnInt64(0)
 		return nil
 	})
-	if err != nil {
+	if err != nil || id != 0 {
+		return id, err
+	}
+	err = s.run(qAddSurroundings, func(stmt *sqlite.Stmt) {
+		stmt.BindBytes(1, hash)
+		stmt.BindBytes(2, body)
+	}, nil)
+	return s.conn.LastInsertRowID(), err
+}
+
+func (s *Store) changeSpec(job pasar.JobID, id int64) error {
+	before, err := s.int(qSpec, int64(job))
+	if err != nil || before == id {
 		return err
-	}
-	if id == 0 {
-		err := s.run(qAddSurroundings, func(stmt *sqlite.Stmt) {
-			stmt.BindBytes(1, hash)
-			stmt.BindBytes(2, body)
-		}, nil)
-		if err != nil {
-			return err
-		}
-		id = s.conn.LastInsertRowID()
-	}
-	if id == before {
-		return nil
 	}
 	if err := s.run(qSetSpec, ints(int64(job), id), nil); err != nil {
 		return err
-	}
-	if before == 0 {
-		return nil
 	}
 	return s.run(qDropSurroundings, ints(before), nil)
 }
