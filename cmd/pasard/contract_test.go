@@ -190,8 +190,8 @@ func TestAPreemptedTrainingLosesNothingItSavedAndEndsWithTheSameResult(t *testin
 				t.Fatalf("it saved %+v and resumed at %+v", first.LastCheckpoint, second.Resumed)
 			}
 			urged := h.view(ctx, other).Attempts[0]
-			if urged.StartedAt.Before(*first.EndedAt) && urged.StartedAt.Before(first.StartedAt.Add(time.Duration(*first.RunTime))) {
-				t.Errorf("the preempting job began at %s, and the other had its GPU until %s", urged.StartedAt, first.EndedAt)
+			if until := first.StartedAt.Add(time.Duration(*first.RunTime)); urged.StartedAt.Before(until) {
+				t.Errorf("the preempting job began at %s, and the other had its GPU until %s", urged.StartedAt, until)
 			}
 			// What the events say: work since the checkpoint, and what it took to go on.
 			lost := time.Duration(*first.RunTime) - first.LastCheckpoint.At.Sub(*first.StartedAt) + second.Resumed.At.Sub(*second.StartedAt)
@@ -235,9 +235,10 @@ func TestAPausedTrainingGoesOnFromItsMarkerAndEndsWithTheSameResult(t *testing.T
 	}
 }
 
-// watching is a script that waits for its pause file and then does something. It ignores SIGTERM.
+// watching is a script that waits for its pause file and then does something; SIGTERM it only notes. In its second
+// attempt it has nothing left to do.
 func watching(then string) pasar.Spec {
-	s := shell(`trap 'echo term' TERM; echo ready; until [ -e "$PASAR_PAUSE_FILE" ]; do sleep 0.01; done; ` + then)
+	s := shell(`[ "$PASAR_RESUMING" ] && exit 0; trap 'echo term' TERM; echo ready; until [ -e "$PASAR_PAUSE_FILE" ]; do sleep 0.01; done; ` + then)
 	s.Pausable = true
 	return s
 }
@@ -354,8 +355,7 @@ func TestAJobWithoutSigtermGetsNoneAndItsGraceAllTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, ctx := newContractHome(t)
-			s := oneGPU(watching(`[ "$PASAR_RESUMING" ] && exit 0; ` + c.then))
-			s.Argv[2] = pasar.Arg(strings.Replace(string(s.Argv[2]), "until", `[ "$PASAR_RESUMING" ] && exit 0; until`, 1))
+			s := oneGPU(watching(c.then))
 			s.NoSigterm, s.Grace = true, pasar.Duration(c.grace)
 			id := h.queue(ctx, s)
 			h.ready(ctx, id)
@@ -381,11 +381,10 @@ func TestAtItsTimeLimitAJobIsPausedIfItSavedAndElseFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		then  string
 		state pasar.State
-		grace string
 	}{
-		"it saves":         {saying(`{"checkpoint": "/etc"}`) + "exit 75", pasar.Paused, "grace 1"},
-		"without a marker": {"exit 75", pasar.Failed, "grace 1"},
-		"it does nothing":  {"while :; do sleep 0.01; done", pasar.Failed, "grace 1"},
+		"it saves":         {saying(`{"checkpoint": "/etc"}`) + "exit 75", pasar.Paused},
+		"without a marker": {"exit 75", pasar.Failed},
+		"it does nothing":  {"while :; do sleep 0.01; done", pasar.Failed},
 	} {
 		s := watching(c.then)
 		s.Argv[2] = `echo "grace $PASAR_GRACE_SECONDS"; ` + s.Argv[2]
@@ -395,7 +394,7 @@ func TestAtItsTimeLimitAJobIsPausedIfItSavedAndElseFails(t *testing.T) {
 		if v.Verdict.Reason != pasar.CodeTimeLimit || v.Attempts[0].Stop == nil || v.Attempts[0].Stop.Why != pasar.StopLimit {
 			t.Errorf("%s: %+v, stop %+v", name, v.Verdict, v.Attempts[0].Stop)
 		}
-		if out := h.output(id, 1); !strings.HasPrefix(out, c.grace+"\n") {
+		if out := h.output(id, 1); !strings.HasPrefix(out, "grace 1\n") {
 			t.Errorf("%s: output %q", name, out)
 		}
 	}
@@ -403,8 +402,7 @@ func TestAtItsTimeLimitAJobIsPausedIfItSavedAndElseFails(t *testing.T) {
 
 func TestAPauseByForceIsAPauseAndSaysSo(t *testing.T) {
 	h, ctx := newContractHome(t)
-	s := watching(`[ "$PASAR_RESUMING" ] && exit 0; while :; do sleep 0.01; done`)
-	s.Argv[2] = `[ "$PASAR_RESUMING" ] && exit 0; ` + s.Argv[2]
+	s := watching(`while :; do sleep 0.01; done`)
 	s.Grace = pasar.Duration(200 * time.Millisecond)
 	id := h.queue(ctx, s)
 	h.ready(ctx, id)
