@@ -162,7 +162,7 @@ func About(v *pasar.JobView, now time.Time) string {
 func waiting(v *pasar.JobView, now time.Time) string {
 	s := pasar.Clean(v.Waiting.Sentence)
 	if v.Projected.Start != nil && v.Projected.Start.After(now) {
-		s += ", starts in about " + pasar.Duration(v.Projected.Start.Sub(now)).String()
+		s += ", starts in about " + roughly(v.Projected.Start.Sub(now))
 	}
 	return s
 }
@@ -189,7 +189,7 @@ func running(v *pasar.JobView) string {
 	}
 	if v.Remaining != nil {
 		if *v.Remaining > 0 {
-			add(about(v) + v.Remaining.String() + " left")
+			add(about(v) + roughly(time.Duration(*v.Remaining)) + " left")
 		} else {
 			add("over its estimate")
 		}

@@ -39,7 +39,7 @@ func soon(t, now time.Time) string {
 	if !t.After(now) {
 		return "now"
 	}
-	return "in about " + pasar.Duration(t.Sub(now).Round(time.Second)).String() + " (" + When(t, now) + ")"
+	return "in about " + roughly(t.Sub(now)) + " (" + When(t, now) + ")"
 }
 
 // planned is when a job would start, where, and until when.
@@ -57,10 +57,21 @@ func planned(j *pasar.PlannedJob, now time.Time) string {
 	if j.Finish != nil {
 		text += ", and end " + soon(*j.Finish, now)
 	}
-	if !j.Now && j.Sentence != "" {
-		text += ": " + pasar.Clean(j.Sentence)
+	if why := held(j); why != "" {
+		text += ": " + why
 	}
 	return text
+}
+
+// held is why a job wouldn't start at once.
+func held(j *pasar.PlannedJob) string {
+	switch {
+	case j.Now:
+		return ""
+	case j.Waiting != nil:
+		return pasar.Clean(j.Waiting.Sentence)
+	}
+	return pasar.Clean(j.Sentence)
 }
 
 func (p *page) plannedTable(jobs []pasar.PlannedJob, now time.Time) {
@@ -80,11 +91,7 @@ func (p *page) plannedTable(jobs []pasar.PlannedJob, now time.Time) {
 		if j.Finish != nil {
 			end = When(*j.Finish, now)
 		}
-		why := ""
-		if !j.Now {
-			why = pasar.Clean(j.Sentence)
-		}
-		t.Rows = append(t.Rows, []Cell{{Text: j.ID.String()}, {Text: start}, {Text: end}, {Text: GPUs(j.GPUs)}, {Text: why}})
+		t.Rows = append(t.Rows, []Cell{{Text: j.ID.String()}, {Text: start}, {Text: end}, {Text: GPUs(j.GPUs)}, {Text: held(j)}})
 	}
 	p.b.WriteString(t.Render(p.s))
 	if n := len(jobs) - len(t.Rows); n > 0 {

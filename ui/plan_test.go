@@ -13,7 +13,7 @@ func TestAPlanSaysWhoStartsWaitsAndStops(t *testing.T) {
 	claim := pasar.Claim{Kind: pasar.Whole, GPUs: 1}.View()
 	in := func(d time.Duration) *time.Time { return ptr(now.Add(d)) }
 	alone := &pasar.PlanView{Claim: claim, Jobs: []pasar.PlannedJob{{ID: 43, Now: true, Start: &now, Finish: in(2 * time.Hour), Machine: ptr("local"), GPUs: []pasar.GPURef{{Index: 0}}}}}
-	costly := &pasar.PlanView{Claim: claim, Jobs: []pasar.PlannedJob{{ID: 43, Start: in(20 * time.Second), Before: in(26 * time.Hour), Sentence: "waits for #7 to stop"}}, Limit: true,
+	costly := &pasar.PlanView{Claim: claim, Jobs: []pasar.PlannedJob{{ID: 43, Start: in(20 * time.Second), Before: in(26 * time.Hour), Sentence: "would start in 20s; waits for #7 to stop", Waiting: &pasar.WaitingView{Sentence: "waits for #7 to stop"}}}, Limit: true,
 		Stopped: []pasar.PreemptedJob{{ID: 7, Name: "train\x1b", Bid: 900, RunTime: ptr(pasar.Duration(time.Hour)), Loses: ptr(pasar.Duration(5 * time.Minute)), Pausable: true}, {ID: 8, Name: "mute", Bid: 1}},
 		Delayed: []pasar.DelayedJob{{ID: 9, Name: "eval", From: now.Add(time.Minute), To: in(2 * time.Hour), Delay: ptr(pasar.Duration(119 * time.Minute))}, {ID: 10, From: now.Add(time.Hour)}}}
 	never := &pasar.PlanView{Claim: claim, Jobs: []pasar.PlannedJob{{ID: 1, Sentence: "waits for a GPU held by #7"}}}

@@ -115,7 +115,7 @@ func holder(h *pasar.JobView, now time.Time) string {
 	case h.Projected.Finish != nil && h.Projected.Finish.After(now):
 		s += ", ends " + soon(*h.Projected.Finish, now)
 	case h.Remaining != nil && *h.Remaining > 0:
-		s += ", " + about(h) + h.Remaining.String() + " left"
+		s += ", " + about(h) + roughly(time.Duration(*h.Remaining)) + " left"
 	case h.Remaining != nil:
 		s += ", over its estimate"
 	case h.State == pasar.Running:

@@ -102,6 +102,19 @@ func When(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
+// roughly is a span that is only expected, no more exact than it may be.
+func roughly(d time.Duration) string {
+	switch {
+	case d >= 10*time.Minute:
+		d = d.Round(time.Minute)
+	case d >= time.Minute:
+		d = d.Round(5 * time.Second)
+	default:
+		d = d.Round(time.Second)
+	}
+	return pasar.Duration(d).String()
+}
+
 // Ago is the span from t to now, never negative.
 func Ago(t, now time.Time) string { return pasar.Duration(max(0, now.Sub(t))).String() }
 

@@ -24,7 +24,10 @@ func submitted(ans ipc.SubmitAnswer, sent *pasar.Spec) string {
 	line := fmt.Sprintf("%s #%d", what, ans.Job)
 	if n := len(ans.Jobs); n > 1 {
 		line += fmt.Sprintf("–#%d", ans.Jobs[n-1])
-		claim = fmt.Sprintf("group %d: %d jobs, each %s", ans.Job, n, claim)
+		if claim = ", each " + claim; sent.Claim.Kind == pasar.NoGPU && !ans.Existing {
+			claim = " without a GPU"
+		}
+		claim = fmt.Sprintf("group %d: %d jobs%s", ans.Job, n, claim)
 	}
 	if name != "" && len(ans.Jobs) <= 1 {
 		line += " " + pasar.Clean(name)
