@@ -116,7 +116,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 	if len(r.States) > 0 && !slices.ContainsFunc(r.States, pasar.State.Finished) {
 		return nil
 	}
-	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || !r.Since.IsZero()
+	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || r.Group != 0 || !r.Since.IsZero()
 	if !searching {
 		for _, j := range p.recent {
 			if full() {
@@ -141,6 +141,9 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 			j, err := decodeJob(row.Body)
 			if err != nil {
 				return fmt.Errorf("job %d in the history: %w", row.Job, err)
+			}
+			if r.Group != 0 && j.Spec.Group != r.Group { // the history has no column for it
+				continue
 			}
 			if err := emit(j, nil); err != nil {
 				return err

@@ -381,9 +381,9 @@ func (p *page) gpuNotes(g *pasar.GPUView, now time.Time) (out []string) {
 
 // drainedWords says why nothing starts somewhere and what is to be done about it.
 func drainedWords(h *pasar.Health, now time.Time) string {
-	s := "drained"
-	if h.Reason != "" {
-		s += ": " + pasar.Clean(h.Reason)
+	s := pasar.Clean(h.Reason)
+	if !strings.HasPrefix(s, "drained") { // it is "drained by ada: …" if a person did
+		s = strings.TrimSuffix("drained: "+s, ": ")
 	}
 	if !h.Since.IsZero() {
 		s += " (since " + When(h.Since, now) + ")"
