@@ -160,6 +160,37 @@ func TestATrialBidSaysWhatThenHappens(t *testing.T) {
 	})
 }
 
+func TestATrialPreemptionSaysWhoWouldLoseWhat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := busy(t)
+		step := 1.0
+		w.machine.Report(key(1, 1), pasar.Event{Kind: pasar.EventCheckpoint, At: time.Now(), Step: &step})
+		w.machine.Report(key(2, 1), pasar.Event{Kind: pasar.EventNote, At: time.Now(), Text: "slow"})
+		time.Sleep(5 * minute)
+		s := timed(time.Hour, 2000, whole(2))
+		s.Preempt = true
+		v := d.planOf(d.Daemon.submit(submission(s)))
+		if len(v.Stopped) != 2 {
+			t.Fatalf("stopped would be %+v", v.Stopped)
+		}
+		for i, loses := range []time.Duration{5 * minute, 15 * minute} {
+			st := v.Stopped[i]
+			if st.ID != pasar.JobID(i+1) || st.Loses == nil || time.Duration(*st.Loses) != loses || time.Duration(*st.RunTime) != 15*minute {
+				t.Errorf("job %d would lose %v of %s", st.ID, st.Loses, st.RunTime)
+			}
+		}
+		if got := d.state(1); got != pasar.Running {
+			t.Errorf("after a trial job 1 is %s", got)
+		}
+		silent := d.lookupOrFind(2).clone()
+		silent.Attempts[0].Notes = nil
+		r := &dryRun{state: &state{jobs: map[pasar.JobID]*job{2: silent}}}
+		if st := d.preempted(r, 2); st.Loses != nil {
+			t.Errorf("a job that never reports would lose %s: nobody knows", st.Loses)
+		}
+	})
+}
+
 func TestATrialIsRefusedAsTheRealOneIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d := busy(t)

@@ -241,6 +241,30 @@ func TestListsGetEachJobsOwnForecast(t *testing.T) {
 	})
 }
 
+func TestAnEndASecondLateUndoesNoPromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		w.machine.OnLaunch(func(a target.Attempt) targettest.Script {
+			s := exact(a)
+			s.For += time.Second // to start and to end takes time that no estimate has
+			return s
+		})
+		d := w.start(nil)
+		d.submit(timed(time.Hour, 1000, whole(1)))
+		big := d.submit(timed(time.Hour, 1000, whole(2)))
+		small := d.submit(timed(2*time.Hour, 1000, whole(1))) // may not go before
+		said := *d.seen(big).Projected.Start
+		time.Sleep(10 * time.Hour)
+		synctest.Wait()
+		if got := d.startsOf(big)[big]; got.Sub(said) > time.Second {
+			t.Errorf("promised for %s, started at %s", said, got)
+		}
+		if got := d.startsOf(small)[small]; got.Before(said) {
+			t.Errorf("a later job started at %s, when the one before it had been promised %s", got, said)
+		}
+	})
+}
+
 func BenchmarkForecastLookup(b *testing.B) {
 	f := &forecast{index: map[pasar.JobID]int32{}}
 	for i := range 10_000 {

@@ -46,9 +46,12 @@ const never = time.Duration(math.MaxInt64)
 
 // leftOf is how long a running job will hold on, by the design's words.
 func leftOf(r sched.Running, now time.Time) time.Duration {
-	const soon, atLeast = 10 * time.Second, 10 * time.Minute
+	const soon, slack, atLeast = 10 * time.Second, 2 * time.Second, 10 * time.Minute
 	byProgress := r.Ends.Sub(now)
-	known := !r.Ends.IsZero() && byProgress >= 0
+	if byProgress <= 0 {
+		byProgress += slack
+	}
+	known := !r.Ends.IsZero() && byProgress > 0
 	if r.Leaving || r.Stopping && !r.Patient {
 		if known && byProgress < soon {
 			return byProgress
@@ -59,7 +62,10 @@ func leftOf(r sched.Running, now time.Time) time.Duration {
 		return byProgress
 	}
 	ran := now.Sub(r.Started)
-	if r.Ends.IsZero() && !r.Patient && r.Estimate > 0 && ran <= r.Estimate {
+	if r.Ends.IsZero() && !r.Patient && r.Estimate > 0 && ran < r.Estimate+slack {
+		if ran >= r.Estimate {
+			return r.Estimate - ran + slack
+		}
 		return r.Estimate - ran
 	}
 	return max(ran, atLeast)
