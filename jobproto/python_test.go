@@ -191,6 +191,64 @@ p.exit_paused("ck")
 	}
 }
 
+func TestWhatIsSavedOnSIGTERMAnswersAPauseIfThereIsOne(t *testing.T) {
+	const program = `
+import os, signal, pasar_job as p
+def save():
+    open("ck", "w").close()
+    return "ck"
+p.on_preempt(save)
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    while True: pass
+except BaseException:
+    print("caught")
+`
+	for _, asked := range []bool{true, false} {
+		dir := t.TempDir()
+		pause, ready := filepath.Join(dir, "pause"), filepath.Join(dir, "ready")
+		want := -1 // it dies of SIGTERM
+		if asked {
+			want = 75
+			if err := os.WriteFile(pause, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, code := python(t, dir, program, "PASAR_PAUSE_FILE="+pause, "PASAR_CHECKPOINT_READY="+ready)
+		if code != want || out != "" {
+			t.Errorf("asked %v: exit %d: %s", asked, code, out)
+		}
+		if b, err := os.ReadFile(ready); (err == nil) != asked {
+			t.Errorf("asked %v: marker %s, %v", asked, b, err)
+		} else if path, err := DecodeMarker(b); asked && (err != nil || path != filepath.Join(realpath(t, dir), "ck")) {
+			t.Errorf("marker %s: %q, %v", b, path, err)
+		}
+	}
+}
+
+func TestTheModuleKeepsPyTorchWithinTheJobsMemory(t *testing.T) {
+	dir := t.TempDir()
+	// What the module asks of PyTorch: two GPUs of 80 GiB.
+	const torch = `
+asked = []
+class Properties: total_memory = 80 << 30
+class cuda:
+    device_count = staticmethod(lambda: 2)
+    get_device_properties = staticmethod(lambda i: Properties)
+    set_per_process_memory_fraction = staticmethod(lambda f, i: asked.append((round(f, 4), i)))
+`
+	if err := os.WriteFile(filepath.Join(dir, "torch.py"), []byte(torch), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := python(t, dir, `
+import torch, pasar_job as p
+print(p.apply_memory_limit(), torch.asked)
+`, "PASAR_MEM_LIMIT_BYTES=17179869184") // 16 GiB, of which 600 MiB are the context's
+	if want := "True [(0.1927, 0), (0.1927, 1)]\n"; code != 0 || out != want {
+		t.Errorf("exit %d: %q, want %q", code, out, want)
+	}
+}
+
 func TestTheModuleNoticesSIGTERM(t *testing.T) {
 	out, code := python(t, t.TempDir(), `
 import os, signal, pasar_job as p

@@ -229,11 +229,13 @@ def _count(value):
 
 @_quiet(False)
 def on_preempt(save=None):
-    """Notice SIGTERM, which pasar sends before it kills: at a cancel, or to make room.
+    """Notice SIGTERM, which pasar sends before it kills: at a cancel, at a time limit, or to make room.
 
     Without save, should_stop() becomes true and the program goes on to its next step: the safe way.
     With save, save() is called at once, wherever the program is, and then the program dies of SIGTERM.
-    Call it from the main thread. PASAR_GRACE_SECONDS says how much time there is.
+    If it returns the checkpoint's path and pasar asked for a pause, that is answered instead: the
+    marker is written and the exit code is 75.
+    Call it from the main thread. PASAR_GRACE_SECONDS says how much time there is at least.
     """
 
     def handler(signum, frame):
@@ -241,12 +243,16 @@ def on_preempt(save=None):
         _stop_asked.set()
         if save is None or not first:
             return
+        path = None
         try:
-            save()
+            path = save()
         except Exception:
             traceback.print_exc()
+        answered = path is not None and should_pause() and _write_marker(path)
         sys.stdout.flush()
         sys.stderr.flush()
+        if answered:
+            os._exit(EXIT_PAUSED)  # an exception here could be caught by whatever was interrupted
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
 
