@@ -77,6 +77,7 @@ func (d *Daemon) addSeen(in *sched.Input, active []*job, leaving []*leaver, now 
 		if d.Meter == nil {
 			continue
 		}
+		m.Settles = set.Settle
 		v := d.seeing(m.Inventory, active, leaving, now)
 		for k := range m.GPUs {
 			seen, ok := v.gpu(&m.GPUs[k])
