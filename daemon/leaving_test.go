@@ -136,3 +136,17 @@ func TestAnIdleDaemonIsNotRousedByReadings(t *testing.T) {
 		}
 	})
 }
+
+func sliceJob(name string, mem pasar.Bytes) pasar.Spec {
+	s := spec(name, 1000)
+	s.Claim = oneSlice(mem)
+	return s
+}
+
+func (r *running) incidents() []string {
+	var all []string
+	for _, in := range r.pub.Load().incident {
+		all = append(all, in.What+": "+in.Detail)
+	}
+	return all
+}
