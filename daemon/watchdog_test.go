@@ -96,7 +96,7 @@ func TestAFullGPULosesTheJobFurthestOverItsLimitAfterTenSeconds(t *testing.T) {
 	w.expect(t, 31*sec, "")
 	w.expect(t, 32*sec, "kill 1") // what job 2 had is still there, after another ten seconds
 	w.expect(t, 33*sec, "")
-	w.expect(t, 60*sec, "")       // job 3 is in its limit: nobody goes
+	w.expect(t, 60*sec, "") // job 3 is in its limit: nobody goes
 }
 
 func TestAFailedAllocationBesideAJobOverItsLimitCountsAtOnce(t *testing.T) {
