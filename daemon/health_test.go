@@ -27,6 +27,47 @@ func on(s pasar.Spec, gpu string) pasar.Spec {
 	return s
 }
 
+func TestAGPUThatFallsOffTheBusIsDrainedAndTheOtherGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := metered(newWorld(t, 2))
+		d := w.start(nil)
+		a, b := d.submit(on(spec("a", 1000), "0")), d.submit(on(spec("b", 1000), "1"))
+		d.expect(a, pasar.Running)
+		d.expect(b, pasar.Running)
+		g.show(xidOf("GPU-0", 79, pasar.XidDrainReboot, pasar.XidHW, 0))
+		v := machineNow(t, d)
+		if h := v.GPUs[0].Drained; h == nil || *h.Xid != 79 || !h.Mends || h.Person || h.Boot != "boot-1" || !strings.Contains(h.Reason, "Xid 79: it went wrong") || !strings.Contains(h.Remedy, "restart the machine") || v.GPUs[0].Free != 0 {
+			t.Errorf("drained = %+v", h)
+		}
+		if v.GPUs[1].Drained != nil {
+			t.Errorf("the other is drained: %+v", v.GPUs[1].Drained)
+		}
+		w.machine.Finish(key(a, 1), 1)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		// It died of its GPU, and is tried once more though nothing was asked; its own GPU takes nothing.
+		d.expect(a, pasar.Queued)
+		got := jobNow(t, d, a).Attempts[0]
+		if got.Verdict == nil || got.Verdict.Reason != pasar.CodeGPUXid || got.Verdict.Confidence != pasar.Likely || !strings.Contains(got.Verdict.Summary, "Xid 79") {
+			t.Errorf("verdict %+v", got.Verdict)
+		}
+		if len(got.Xids) != 1 || got.Xids[0].Code != 79 {
+			t.Errorf("Xids %+v", got.Xids)
+		}
+		c := d.submit(on(spec("c", 1000), "1"))
+		w.machine.Finish(key(b, 1), 0)
+		time.Sleep(time.Minute)
+		d.expect(c, pasar.Running)
+		for range 50 {
+			g.show(xidOf("GPU-0", 79, pasar.XidDrainReboot, pasar.XidHW, 0))
+		}
+		if in := d.incidents(); len(in) != 1 || !strings.Contains(in[0], "GPU 0 takes no more jobs: Xid 79") {
+			t.Errorf("incidents %q", in)
+		}
+		w.check()
+	})
+}
+
 func TestADrainThatARestartMendsEndsInAnotherBoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, g := metered(newWorld(t, 2))

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,4 +150,40 @@ func (r *running) incidents() []string {
 		all = append(all, in.What+": "+in.Detail)
 	}
 	return all
+}
+
+func TestWhatIsNotFreeInTimeHasLeakedAndStaysCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := metered(newWorld(t, 1))
+		d := w.start(nil)
+		a := d.submit(sliceJob("a", 30*pasar.GiB))
+		g.show(g.hold(0, 100, key(a, 1), 30*pasar.GiB))
+		w.machine.Finish(key(a, 1), 0) // its process lives on: a container's, say
+		b := d.submit(sliceJob("b", 50*pasar.GiB))
+		d.expect(b, pasar.Queued)
+		time.Sleep(119 * time.Second)
+		if in := d.incidents(); len(in) != 0 {
+			t.Errorf("incidents before its time: %q", in)
+		}
+		time.Sleep(2 * time.Second)
+		in := d.incidents()
+		if len(in) != 1 || !strings.Contains(in[0], "leaked: job 1 ") || !strings.Contains(in[0], "30 GiB of GPU 0") || !strings.Contains(in[0], "python (ada), pid 100") {
+			t.Errorf("incidents = %q", in)
+		}
+		d.expect(b, pasar.Queued) // 80 - 30 that leaked < 52
+		if v := machineNow(t, d).GPUs[0]; len(v.Leaving) != 1 || !v.Leaving[0].Leaked || v.Free != 50*pasar.GiB {
+			t.Errorf("leaving = %+v, free %s", v.Leaving, v.Free)
+		}
+		g.show(g.hold(0, 100, key(a, 1), 0))
+		time.Sleep(3 * time.Second)
+		d.expect(b, pasar.Running)
+		if l := machineNow(t, d).GPUs[0].Leaving; len(l) != 0 {
+			t.Errorf("leaving = %+v", l)
+		}
+		time.Sleep(time.Hour)
+		if in := d.incidents(); len(in) != 1 {
+			t.Errorf("incidents = %q", in)
+		}
+		w.check()
+	})
 }
