@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 
 	"pasar"
 )
@@ -10,6 +11,7 @@ import (
 // machineNow is the local machine as `pasar gpus` shows it; status shows the same.
 func machineNow(t *testing.T, d *running) pasar.MachineView {
 	t.Helper()
+	synctest.Wait()
 	b, err := d.gpusJSON()
 	if err != nil {
 		t.Fatal(err)

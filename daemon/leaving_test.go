@@ -145,6 +145,7 @@ func sliceJob(name string, mem pasar.Bytes) pasar.Spec {
 }
 
 func (r *running) incidents() []string {
+	synctest.Wait()
 	var all []string
 	for _, in := range r.pub.Load().incident {
 		all = append(all, in.What+": "+in.Detail)

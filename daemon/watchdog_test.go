@@ -252,6 +252,7 @@ func TestTheWatchdogDoesNotWaitForADisk(t *testing.T) {
 
 func jobNow(t *testing.T, d *running, id pasar.JobID) pasar.JobView {
 	t.Helper()
+	synctest.Wait()
 	b, err := d.viewJSON(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
