@@ -85,6 +85,7 @@ type probe struct {
 	driver  Driver
 	lanes   []*lane // the system's first
 	answers chan answer
+	done    chan struct{} // closed when the serving is over
 
 	watching sync.Once // the first GPU whose Xids are told starts the waiting for them
 
@@ -95,7 +96,8 @@ type probe struct {
 // ServeProbe is the probe: it answers requests from in on out until in ends, or the driver has to be opened
 // anew. It may leave goroutines that hang in the driver, so the process is to end with it.
 func ServeProbe(in io.Reader, out io.Writer, d Driver) error {
-	p := &probe{driver: d, out: out, answers: make(chan answer)}
+	p := &probe{driver: d, out: out, answers: make(chan answer), done: make(chan struct{})}
+	defer close(p.done)
 	requests := make(chan request)
 	ended := make(chan error, 1)
 	go func() {
@@ -106,7 +108,11 @@ func ServeProbe(in io.Reader, out io.Writer, d Driver) error {
 				ended <- err
 				return
 			}
-			requests <- r
+			select {
+			case requests <- r:
+			case <-p.done:
+				return
+			}
 		}
 		ended <- s.Err()
 	}()
@@ -162,14 +168,24 @@ func ServeProbe(in io.Reader, out io.Writer, d Driver) error {
 
 // drive makes a lane's calls.
 func (p *probe) drive(l *lane) {
-	watched := false
-	for range l.ask {
-		if l.index == systemLane {
-			p.answers <- answer{lane: l, err: p.driver.Changed(l.at)}
-			continue
+	watched := l.index == systemLane
+	for {
+		select {
+		case <-l.ask:
+		case <-p.done:
+			return
 		}
-		sights := p.driver.Look(l.index, l.at)
-		p.answers <- answer{lane: l, sights: sights}
+		a := answer{lane: l}
+		if l.index == systemLane {
+			a.err = p.driver.Changed(l.at)
+		} else {
+			a.sights = p.driver.Look(l.index, l.at)
+		}
+		select {
+		case p.answers <- a:
+		case <-p.done:
+			return
+		}
 		if !watched {
 			if watched = p.driver.Watch(l.index, l.at) == nil; watched {
 				p.watching.Do(func() { go p.watch() })
@@ -226,15 +242,21 @@ func (p *probe) look() ([]Sight, error) {
 	return sights, nil
 }
 
-// watch tells of Xids for as long as the process lives.
+// watch tells of Xids for as long as the probe serves.
 func (p *probe) watch() {
 	for {
 		e, ok, err := p.driver.Wait()
+		pause := time.Duration(0)
 		switch {
 		case err != nil:
-			time.Sleep(eventPause) // a GPU that was lost would be told again at once
+			pause = eventPause // a GPU that was lost would be told again at once
 		case ok:
 			_ = p.say(message{Xid: &e}) // the other end is gone: the reader of requests sees that, too
+		}
+		select {
+		case <-time.After(pause):
+		case <-p.done:
+			return
 		}
 	}
 }

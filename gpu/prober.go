@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -30,9 +29,8 @@ const (
 // a deadline. A probe that hangs in the driver can't be killed by anything; at most two such are kept, and
 // no third is started until one has ended.
 type Prober struct {
-	argv []string
-	log  *slog.Logger
-	kill func(*os.Process) error // SIGKILL; tests have others, to have probes that don't end
+	log   *slog.Logger
+	spawn func() (spawned, error)
 
 	mu     sync.Mutex // guards what follows
 	now    *child     // nil: none
@@ -48,18 +46,25 @@ type Prober struct {
 // NewProber makes a prober of a command that runs a probe on its standard input and output. None is
 // started before it is asked.
 func NewProber(argv []string, log *slog.Logger) *Prober {
-	return &Prober{argv: argv, log: log, kill: (*os.Process).Kill, events: make(chan Event, 256)}
+	return &Prober{log: log, spawn: func() (spawned, error) { return spawn(argv) }, events: make(chan Event, 256)}
+}
+
+// A spawned process is a probe as the system has it. Tests have their own.
+type spawned struct {
+	pid  int
+	in   io.WriteCloser
+	out  io.Reader
+	kill func() error // SIGKILL: a process that hangs in the driver doesn't end by it
+	wait func() error // for its end, once out has been read to its own; the error has what it said on standard error
 }
 
 // A child is one probe.
 type child struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
+	spawned
 	born time.Time
 
 	ready  chan struct{} // closed when it has said hello
-	closed chan struct{} // closed when it says no more
-	ended  chan struct{} // closed when the process is gone
+	closed chan struct{} // closed when it is gone
 
 	// Written before ready and closed are, in this order.
 	versions Versions
@@ -129,54 +134,72 @@ func (p *Prober) failed(err error) {
 	p.next, p.err = time.Now().Add(p.pause), err
 }
 
-// start runs a probe. The caller has the lock.
-func (p *Prober) start() (*child, error) {
-	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+// spawn runs a probe.
+func spawn(argv []string) (spawned, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Args[0] = "pasard" // for people who look at processes
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C at the daemon's terminal isn't for it
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, &Broken{FaultOther, fmt.Sprintf("start probe: %v", err)}
+		return spawned{}, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, &Broken{FaultOther, fmt.Sprintf("start probe: %v", err)}
+		return spawned{}, err
 	}
+	cmd.WaitDelay = time.Second // should anything else hold its standard error
 	said := &tail{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
+		return spawned{}, err
+	}
+	return spawned{
+		pid: cmd.Process.Pid, in: in, out: out, kill: cmd.Process.Kill,
+		wait: func() error {
+			if err := cmd.Wait(); err != nil {
+				return fmt.Errorf("%w%s", err, said.clause())
+			}
+			return nil
+		},
+	}, nil
+}
+
+// start runs a probe. The caller has the lock.
+func (p *Prober) start() (*child, error) {
+	s, err := p.spawn()
+	if err != nil {
 		return nil, &Broken{FaultOther, fmt.Sprintf("start probe: %v", err)}
 	}
-	c := &child{cmd: cmd, in: in, born: time.Now(), ready: make(chan struct{}), closed: make(chan struct{}), ended: make(chan struct{})}
-	p.work.Go(func() { p.listen(c, out, said) })
+	c := &child{spawned: s, born: time.Now(), ready: make(chan struct{}), closed: make(chan struct{})}
+	p.work.Go(func() { p.listen(c) })
 	return c, nil
 }
 
 // listen takes what a child says until it has ended.
-func (p *Prober) listen(c *child, out io.Reader, said *tail) {
-	err := c.read(out, p.event)
+func (p *Prober) listen(c *child) {
+	err := c.read(p.event)
 	_ = c.in.Close()
 	if err != nil {
-		_ = p.kill(c.cmd.Process) // what it would say next isn't worth more
+		_ = c.kill() // what it would say next isn't worth more
 	}
-	waited := c.cmd.Wait()
+	waited := c.wait()
 	switch b := (*Broken)(nil); {
 	case errors.As(err, &b):
 		c.err = b
 	case err != nil:
 		c.err = &Broken{FaultOther, "the probe talks nonsense: " + tidy(err.Error())}
 	case waited != nil:
-		c.err = &Broken{FaultOther, fmt.Sprintf("the probe ended: %v%s", waited, said.clause())}
+		c.err = &Broken{FaultOther, fmt.Sprintf("the probe ended: %v", waited)}
 	default:
 		c.err = &Broken{FaultOther, "the probe ended"}
 	}
 	close(c.closed)
-	close(c.ended)
 }
 
 // read takes messages until there are no more.
-func (c *child) read(out io.Reader, event func(Event)) error {
-	s := lines(out)
+func (c *child) read(event func(Event)) error {
+	s := lines(c.out)
 	for s.Scan() {
 		m, err := decodeMessage(s.Bytes())
 		if err != nil {
@@ -316,11 +339,11 @@ func (p *Prober) giveUp(c *child) {
 	}
 	p.now = nil
 	p.stuck++
-	p.log.Warn("a probe of the GPUs' driver hangs and is given up", "pid", c.cmd.Process.Pid, "given up", p.stuck)
-	_ = p.kill(c.cmd.Process)
+	p.log.Warn("a probe of the GPUs' driver hangs and is given up", "pid", c.pid, "given up", p.stuck)
+	_ = c.kill()
 	_ = c.in.Close()
 	p.work.Go(func() {
-		<-c.ended
+		<-c.closed
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.stuck--
@@ -349,11 +372,11 @@ func (p *Prober) Close() {
 	patience := time.NewTimer(time.Second)
 	defer patience.Stop()
 	select {
-	case <-c.ended:
+	case <-c.closed:
 		return
 	case <-patience.C:
 	}
-	_ = p.kill(c.cmd.Process)
+	_ = c.kill()
 }
 
 // hangs reports whether a call on the GPU hangs.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -22,6 +23,7 @@ func probeCommand(args []string, in io.Reader, out io.Writer) error {
 	if err := fs.Parse(args); err != nil || fs.NArg() > 0 {
 		return &exitError{exitUsage, fmt.Errorf("probe is run by pasard itself"), ""}
 	}
+	_ = os.WriteFile("/proc/self/comm", []byte("pasard-probe"), 0)
 	signal.Ignore(syscall.SIGPIPE)
 	signal.Reset(syscall.SIGTERM) // nothing is in progress that an end could harm
 	return gpu.ServeProbe(in, out, nvml.New(*library))

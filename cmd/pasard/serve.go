@@ -94,6 +94,7 @@ func serve(ctx context.Context, o options) error {
 	defer meter.Close()
 	machine, err := local.New(local.Options{
 		Discover: meter.Devices,
+
 		DataDir: cfg.Paths.Data, RunDir: cfg.Paths.Run, Supervisor: sup, Socket: cfg.Paths.Socket,
 		SystemReserve: askedReserve(cfg), CPUJobs: cfg.CPUJobs, Log: log,
 		Place: pasar.Place(os.Getenv(placeVariable)),
