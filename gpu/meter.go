@@ -109,10 +109,9 @@ func (m *Meter) Devices(ctx context.Context) ([]Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for GPUs: %w", err)
 	}
-	m.keep(look, source)
 	var out []Device
 	left := 0
-	for _, s := range m.included(look.Sights) {
+	for _, s := range m.included(m.keep(look, source).Sights) {
 		d := s.Device
 		if d.Left == "" && s.Now.Status != pasar.GPUOK && d.Name == "" {
 			d.Left = s.Now.Detail
@@ -186,7 +185,7 @@ func signs() bool {
 
 // keep has a look at hand for when there is none. A GPU that doesn't answer stays what it was, with the
 // instances that it had.
-func (m *Meter) keep(look Look, source string) {
+func (m *Meter) keep(look Look, source string) Look {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var sights []Sight
@@ -208,6 +207,7 @@ func (m *Meter) keep(look Look, source string) {
 	}
 	look.Sights = sights
 	m.last, m.from = look, source
+	return look
 }
 
 // included are the sights that aren't to be left out.
