@@ -133,6 +133,11 @@ func (m *Meter) Devices(ctx context.Context) ([]Device, error) {
 	return out, nil
 }
 
+// Look is one look at the GPUs, and what was asked: "nvml", "nvidia-smi", or "none" where there are none.
+func (m *Meter) Look(ctx context.Context) (look Look, source string, err error) {
+	return m.sources(ctx)
+}
+
 // ask looks through what there is: the driver's library, else nvidia-smi, else nothing.
 func (m *Meter) ask(ctx context.Context) (Look, string, error) {
 	tool, _ := exec.LookPath("nvidia-smi")

@@ -15,6 +15,7 @@ import (
 
 	"pasar"
 	"pasar/config"
+	"pasar/gpu"
 	"pasar/local"
 	"pasar/target"
 )
@@ -43,7 +44,9 @@ type doctorEnv struct {
 	rlimit   func(pid, resource int) (unix.Rlimit, error) // pid 0: this process
 	openPTY  func() error                                 // opens a terminal and closes it again
 	mono     func() (pasar.Duration, error)               // CLOCK_BOOTTIME
-	gpus     func(context.Context) ([]string, error)      // a line for each
+	gpus     func(context.Context, *config.Config) gpuSight
+	// kernelLog says why the kernel's log can't be read; nil: it can.
+	kernelLog func(path string) error
 }
 
 // A space is what a file system has.
@@ -81,7 +84,9 @@ func thisMachine() (*doctorEnv, error) {
 		},
 		openPTY: openPTY,
 		mono:    bootTime,
-		gpus:    discoverGPUs,
+		gpus:    lookAtGPUs,
+
+		kernelLog: gpu.KernelLogReadable,
 	}, nil
 }
 

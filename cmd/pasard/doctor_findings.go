@@ -184,6 +184,11 @@ const (
 	gpusFine
 	gpusNone
 	gpusBroken
+	gpusThroughTool
+	gpuUnwell
+	gpuIdle
+	kernelLogFine
+	kernelLogClosed
 
 	limitsFine
 	filesFew
@@ -321,6 +326,12 @@ var diagnoses = [symptoms]struct {
 	gpusFine:   {checkGPUs, levelOK},
 	gpusNone:   {checkGPUs, levelNote},
 	gpusBroken: {checkGPUs, levelWarning},
+
+	gpusThroughTool: {checkGPUs, levelWarning},
+	gpuUnwell:       {checkGPUs, levelWarning},
+	gpuIdle:         {checkGPUs, levelNote},
+	kernelLogFine:   {checkGPUs, levelOK},
+	kernelLogClosed: {checkGPUs, levelNote},
 
 	limitsFine:   {checkLimits, levelOK},
 	filesFew:     {checkLimits, levelWarning},

@@ -89,7 +89,9 @@ func wellMachine(t *testing.T) *sickMachine {
 		},
 		openPTY: func() error { return nil },
 		mono:    func() (pasar.Duration, error) { return 1, nil },
-		gpus:    func(context.Context) ([]string, error) { return []string{"0 NVIDIA H100, 80 GiB"}, nil },
+		gpus:    func(context.Context, *config.Config) gpuSight { return gpusSeen("nvml", wellGPU) },
+
+		kernelLog: func(string) error { return nil },
 	}
 	for path, text := range map[string]string{
 		"/proc/self/stat":                               "1 (x) R",

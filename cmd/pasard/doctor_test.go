@@ -17,6 +17,7 @@ import (
 
 	"pasar"
 	"pasar/config"
+	"pasar/gpu"
 	"pasar/store"
 	"pasar/target"
 )
@@ -26,7 +27,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // wellSymptoms are what is found on a machine on which all is well.
 var wellSymptoms = []symptom{
 	configNone, dataFine, journalServed, runFine, daemonUp, programsFine, terminalsFine, procFine, placeUnit,
-	serviceUp, lingerOn, gpusFine, limitsFine, memoryProtected, shmFine, clocksFine, gitFine,
+	serviceUp, lingerOn, gpusFine, kernelLogFine, limitsFine, memoryProtected, shmFine, clocksFine, gitFine,
 }
 
 // sicknesses provoke every other symptom: what is spoilt, and all that is found because of it.
@@ -314,11 +315,43 @@ var sicknesses = []struct {
 		m.noDaemon()
 	}},
 
-	{"no GPU", []symptom{gpusNone}, func(m *sickMachine) {
-		m.gpus = func(context.Context) ([]string, error) { return nil, nil }
+	{"no GPU", []symptom{gpusNone}, func(m *sickMachine) { m.sees(gpusSeen("none")) }},
+	{"a driver that talks nonsense", []symptom{gpusBroken}, func(m *sickMachine) { m.sees(gpuSight{err: errSick}) }},
+	{"a driver that was upgraded", []symptom{gpusBroken}, func(m *sickMachine) {
+		m.sees(gpuSight{err: &gpu.Broken{Fault: gpu.FaultMismatch, Text: "different versions"}})
 	}},
-	{"a driver that talks nonsense", []symptom{gpusBroken}, func(m *sickMachine) {
-		m.gpus = func(context.Context) ([]string, error) { return nil, errSick }
+	{"a driver that isn't loaded", []symptom{gpusBroken}, func(m *sickMachine) {
+		m.sees(gpuSight{err: &gpu.Broken{Fault: gpu.FaultNoDriver, Text: "not loaded"}})
+	}},
+	{"no driver", []symptom{gpusBroken}, func(m *sickMachine) {
+		m.sees(gpuSight{err: &gpu.Broken{Fault: gpu.FaultNoLibrary, Text: "no library"}})
+	}},
+	{"a driver that hangs", []symptom{gpusBroken}, func(m *sickMachine) {
+		m.sees(gpuSight{err: &gpu.Broken{Fault: gpu.FaultSilent, Text: "no answer"}})
+	}},
+	{"no library", []symptom{gpusThroughTool}, func(m *sickMachine) { m.sees(gpusSeen("nvidia-smi", wellGPU)) }},
+	{"no cgo", []symptom{gpusThroughTool}, func(m *sickMachine) {
+		s := gpusSeen("nvidia-smi", wellGPU)
+		s.cgo = false
+		m.sees(s)
+	}},
+	{"a GPU that hangs", []symptom{gpuUnwell}, func(m *sickMachine) {
+		m.sees(gpusSeen("nvml", wellGPU, func(s *gpu.Sight) { s.Now.Status, s.Now.Detail = pasar.GPUUnresponsive, "it hangs" }))
+	}},
+	{"a GPU that is lost", []symptom{gpuUnwell}, func(m *sickMachine) {
+		m.sees(gpusSeen("nvml", wellGPU, func(s *gpu.Sight) { s.Now.Status, s.Now.Detail = pasar.GPULost, "GPU is lost" }))
+	}},
+	{"a GPU that is to be reset", []symptom{gpuUnwell}, func(m *sickMachine) {
+		m.sees(gpusSeen("nvml", func(s *gpu.Sight) { wellGPU(s); s.Now.Recovery = "drain_and_reset" }))
+	}},
+	{"a GPU that is divided into nothing", []symptom{gpuIdle}, func(m *sickMachine) {
+		m.sees(gpusSeen("nvml", wellGPU, func(s *gpu.Sight) { wellGPU(s); s.Device.Left = "MIG is on" }))
+	}},
+	{"a kernel log that may not be read", []symptom{kernelLogClosed}, func(m *sickMachine) {
+		m.kernelLog = func(string) error { return unix.EPERM }
+	}},
+	{"no kernel log", []symptom{kernelLogClosed}, func(m *sickMachine) {
+		m.kernelLog = func(string) error { return unix.ENOENT }
 	}},
 
 	{"few open files", []symptom{filesFew}, func(m *sickMachine) { m.limit(unix.RLIMIT_NOFILE, 512) }},
@@ -537,7 +570,7 @@ func TestItEndsInTenSecondsWhateverHangs(t *testing.T) {
 		m.ask = func(context.Context, string) daemonSeen { <-stuck; return daemonSeen{} }
 		m.statfs = func(string) (space, error) { <-stuck; return space{}, nil }
 		m.openPTY = func() error { <-stuck; return nil }
-		m.gpus = func(context.Context) ([]string, error) { <-stuck; return nil, nil }
+		m.gpus = func(context.Context, *config.Config) gpuSight { <-stuck; return gpuSight{} }
 		m.run = func(ctx context.Context, _ ...string) ([]byte, error) { <-ctx.Done(); return nil, context.Cause(ctx) }
 		start := time.Now()
 		got := m.examine(t.Context(), "")
