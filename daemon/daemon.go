@@ -84,6 +84,8 @@ type HistoryQuery struct {
 	Submitter  string
 	Machine    string
 	Since      time.Time
+	FromJob    pasar.JobID // ids from one to another; 0: any
+	ToJob      pasar.JobID
 }
 
 // A Clock tells the time by the wall and by CLOCK_BOOTTIME.

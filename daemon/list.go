@@ -116,7 +116,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 	if len(r.States) > 0 && !slices.ContainsFunc(r.States, pasar.State.Finished) {
 		return nil
 	}
-	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || r.Group != 0 || !r.Since.IsZero()
+	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || !r.Since.IsZero() || r.Group != 0
 	if !searching {
 		for _, j := range p.recent {
 			if full() {
@@ -128,7 +128,14 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 		}
 		return nil
 	}
+	open := map[pasar.JobID]bool{}
+	for _, j := range slices.Concat(p.active, p.waiting, p.paused) {
+		open[j.ID] = true
+	}
 	q := HistoryQuery{Limit: pageSize, States: finishedStates(r.States), Tag: r.Tag, By: r.By, Submitter: r.Submitter, Machine: r.Machine, Since: r.Since}
+	if r.Group != 0 { // ids follow each other
+		q.FromJob, q.ToJob = r.Group, r.Group+pasar.MaxPoints-1
+	}
 	for !full() && ctx.Err() == nil {
 		rows, err := d.History.FinishedJobs(q)
 		if err != nil {
@@ -142,7 +149,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 			if err != nil {
 				return fmt.Errorf("job %d in the history: %w", row.Job, err)
 			}
-			if r.Group != 0 && j.Spec.Group != r.Group { // the history has no column for it
+			if r.Group != 0 && j.Spec.Group != r.Group || open[row.Job] { // it has ended since
 				continue
 			}
 			if err := emit(j, nil); err != nil {

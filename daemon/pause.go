@@ -108,8 +108,11 @@ func (d *Daemon) servePause(ctx context.Context, c *ipc.Call) error {
 			}
 			return "", wrongState(j, "paused")
 		}
-		if s := j.current().Stop; s != nil && !patient(s) {
-			return fmt.Sprintf("is asked to pause; if it hasn't by %s it is stopped", s.Wait), nil
+		switch s := j.current().Stop; {
+		case s != nil && s.Wait > 0:
+			return fmt.Sprintf("is asked to pause; if it hasn't within %s it is stopped", s.Wait), nil
+		case s != nil && !patient(s):
+			return "is being stopped, to be paused", nil
 		}
 		return "is asked to pause; it runs on until it has saved", nil
 	})

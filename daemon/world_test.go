@@ -148,7 +148,7 @@ func (m *memJournal) FinishedJobs(q HistoryQuery) ([]HistoryRow, error) {
 	defer m.mu.Unlock()
 	var rows []HistoryRow
 	for _, r := range m.finished {
-		if len(q.States) == 0 || slices.Contains(q.States, r.State) {
+		if (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (q.ToJob == 0 || q.FromJob <= r.Job && r.Job <= q.ToJob) {
 			rows = append(rows, r)
 		}
 	}
@@ -251,6 +251,14 @@ type running struct {
 // start begins a life. It ends with the test, or before by stop (orderly) or kill.
 func (w *world) start(crash func(b Batch, done bool) bool) *running {
 	w.t.Helper()
+	r := w.begin(crash)
+	synctest.Wait()
+	return r
+}
+
+// begin is start where time passes.
+func (w *world) begin(crash func(b Batch, done bool) bool) *running {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &life{memJournal: w.journal, died: make(chan struct{}), crash: crash}
 	f := w.machine.View()
@@ -279,7 +287,6 @@ func (w *world) start(crash func(b Batch, done bool) bool) *running {
 	r := &running{Daemon: d, w: w, life: l, fake: f}
 	r.stop = func() { cancel(); <-done }
 	w.t.Cleanup(r.stop)
-	synctest.Wait()
 	return r
 }
 

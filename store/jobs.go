@@ -34,6 +34,8 @@ type Query struct {
 	Submitter string
 	Machine   string
 	Since     time.Time // finished then or later
+	FromJob   pasar.JobID
+	ToJob     pasar.JobID // with FromJob: ids from one to the other; 0: any
 }
 
 // A Place is where a page of finished jobs ended: the last row's time and job.
@@ -164,6 +166,9 @@ func (q Query) sql() (string, func(*sqlite.Stmt)) {
 	}
 	if !q.Since.IsZero() {
 		and("finished >= ?", nanos(q.Since))
+	}
+	if q.ToJob != 0 {
+		and("job BETWEEN ? AND ?", int64(q.FromJob), int64(q.ToJob))
 	}
 	if len(q.States) > 0 {
 		var values []any

@@ -256,6 +256,7 @@ func TestFinishedJobsAreListedNewestFirstByWhatIsAsked(t *testing.T) {
 	}{
 		"all":       {Query{}, rows},
 		"limit":     {Query{Limit: 4}, rows[:4]},
+		"ids":       {Query{FromJob: 3, ToJob: 7}, pick(func(r JobRow) bool { return 3 <= r.Job && r.Job <= 7 })},
 		"page":      {Query{Limit: 4, Before: Place{rows[3].Finished, rows[3].Job}}, rows[4:8]},
 		"last page": {Query{Before: Place{rows[27].Finished, rows[27].Job}}, rows[28:]},
 		"states":    {Query{States: states[1:]}, pick(func(r JobRow) bool { return r.State != pasar.Completed })},

@@ -43,6 +43,7 @@ func (j journal) FinishedJobs(q daemon.HistoryQuery) ([]daemon.HistoryRow, error
 	rows, err := j.Jobs(store.Query{
 		Limit: q.Limit, Before: store.Place{Finished: q.BeforeTime, Job: q.BeforeJob},
 		States: q.States, Tag: q.Tag, By: q.By, Submitter: q.Submitter, Machine: q.Machine, Since: q.Since,
+		FromJob: q.FromJob, ToJob: q.ToJob,
 	})
 	if err != nil {
 		return nil, err
