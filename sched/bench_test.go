@@ -72,6 +72,54 @@ func BenchmarkDecideDistinct(b *testing.B) {
 	}
 }
 
+// timed gives every job an estimate, of a few lengths or all different.
+func timed(in sched.Input, distinct bool) sched.Input {
+	for i := range in.Waiting {
+		in.Waiting[i].Estimate = []time.Duration{10 * time.Minute, time.Hour, 5 * time.Hour}[i%3]
+		if distinct {
+			in.Waiting[i].Estimate = time.Minute + time.Duration(i*7919%in1h)*time.Second
+		}
+	}
+	for i := range in.Active {
+		in.Active[i].Started, in.Active[i].Estimate = time.Unix(0, 0), time.Duration(i+1)*time.Hour
+	}
+	return in
+}
+
+const in1h = 3600 * 4
+
+// unlike makes all claims different.
+func unlike(in sched.Input) sched.Input {
+	for i := range in.Waiting {
+		c := &in.Waiting[i].Claim
+		*c = pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: pasar.Bytes(1+i*7919%60_000) * pasar.MiB, RAM: pasar.Bytes(i) * pasar.KiB}
+		c.Limit = pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}.Limit(c.Mem)
+	}
+	return in
+}
+
+func BenchmarkProject(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		for _, c := range []struct {
+			name string
+			in   sched.Input
+		}{
+			{"alike", timed(queue(n, false), false)},
+			{"estimates", timed(queue(n, false), true)},
+			{"distinct", timed(unlike(queue(n, false)), true)},
+		} {
+			b.Run(fmt.Sprint(n, " ", c.name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if p := sched.Project(c.in, time.Unix(int64(n), 0), 0); len(p.Jobs) != n+8 {
+						b.Fatalf("%d of %d jobs are seen to start", len(p.Jobs)-8, n)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestAPassAllocatesNothingForEachWaitingJob(t *testing.T) {
 	allocs := func(n int) float64 {
 		in := queue(n, false)

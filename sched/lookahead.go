@@ -7,121 +7,214 @@ import (
 	"pasar"
 )
 
-// A lookahead is a projection being made.
+// A lookahead is a projection being made: one pass after the other over the same books, which is what makes it
+// affordable. That it comes to what a fresh Decide at each of those moments would, a test holds.
 type lookahead struct {
-	in      Input // its own; as it will be at now
-	now     time.Time
-	guessed map[pasar.JobID]bool // running jobs whose end is a guess, or rests on one
-	taint   map[string]bool      // GPUs, and machines' other places, last given up by such a job
-	met     map[pasar.JobID]bool // jobs whose end was a guess, for those that come after them
+	*pass
+	dues    []time.Duration         // when jobs are due, rising
+	after   map[pasar.JobID][]int32 // jobs that wait for a job's good end
+	place   []int32                 // of each job in the queue; gone: -1
+	guessed map[pasar.JobID]bool    // jobs whose end, or that of one before them, is a guess
+	taint   map[*machine]*taint
+	running map[pasar.JobID]int // forecasts of jobs that run, for those that are preempted
+	dead    int                 // started jobs that are still in the queue
 	out     Projection
 }
 
-func newLookahead(in Input, now time.Time) *lookahead {
-	p := &lookahead{in: in, now: now, guessed: map[pasar.JobID]bool{}, taint: map[string]bool{}, met: map[pasar.JobID]bool{}}
-	p.in.Waiting, p.in.Active = slices.Clone(in.Waiting), slices.Clone(in.Active)
-	for i := range p.in.Active {
-		r := &p.in.Active[i]
-		left, guess := r.left(now)
-		f := Forecast{ID: r.ID, Start: r.Started, Machine: r.Grant.Machine, GPUs: r.Grant.GPUs}
-		if !guess {
-			f.Finish = now.Add(left)
+// A taint says what was last given up by a job whose end was a guess.
+type taint struct {
+	gpus   []bool
+	last   []time.Duration // when each GPU was given up; of jobs that end together one with a guessed end counts
+	places bool            // for jobs without a GPU: at any time
+}
+
+func newLookahead(in *Input, now time.Time) *lookahead {
+	p := &lookahead{pass: newPass(in, now), guessed: map[pasar.JobID]bool{}, taint: map[*machine]*taint{}, running: map[pasar.JobID]int{}}
+	for _, m := range p.machines {
+		p.taint[m] = &taint{gpus: make([]bool, len(m.gpus)), last: make([]time.Duration, len(m.gpus))}
+	}
+	for i := range p.acts {
+		a := &p.acts[i]
+		f := Forecast{ID: a.ID, Start: a.Started, Machine: a.Grant.Machine, GPUs: a.Grant.GPUs}
+		if !a.guess {
+			f.Finish = p.time(a.end)
 		}
-		p.guessed[r.ID] = guess
-		r.Ends = now.Add(left)
+		p.guessed[a.ID] = a.guess
+		p.running[a.ID] = len(p.out.Jobs)
 		p.out.Jobs = append(p.out.Jobs, f)
 	}
+	p.place = make([]int32, len(p.queue))
+	for i := range p.queue {
+		p.note(i)
+	}
+	slices.Sort(p.dues)
 	return p
 }
 
-// pass makes one decision and carries it out.
-func (p *lookahead) pass(first bool) {
-	plan := Decide(p.in, p.now)
-	for _, s := range plan.Starts {
-		i := slices.IndexFunc(p.in.Waiting, func(j Job) bool { return j.ID == s.ID })
-		j := p.in.Waiting[i]
-		p.in.Waiting = slices.Delete(p.in.Waiting, i, i+1)
-		r := Running{ID: j.ID, Bid: j.Bid, Grant: s.Grant, Started: p.now, Estimate: j.Estimate, Group: j.Group}
-		left, guess := r.left(p.now)
-		f := Forecast{ID: j.ID, Start: p.now, Machine: s.Grant.Machine, GPUs: s.Grant.GPUs, Guess: p.met[j.ID] || p.rests(&s.Grant)}
-		if !guess {
-			f.Finish = p.now.Add(left)
+// note files what a job waits for besides room.
+func (p *lookahead) note(i int) {
+	e := &p.queue[i]
+	p.place[e.job] = int32(i)
+	if e.due > p.at {
+		p.dues = append(p.dues, e.due)
+	}
+	for _, d := range p.jobs[e.job].After {
+		if p.after == nil {
+			p.after = map[pasar.JobID][]int32{}
 		}
-		r.Ends = p.now.Add(left)
-		p.guessed[j.ID] = guess || f.Guess
-		p.in.Active = append(p.in.Active, r)
+		if d.Met(pasar.Completed) {
+			p.after[d.Job] = append(p.after[d.Job], e.job)
+		}
+	}
+}
+
+// step makes one pass and notes what comes of it.
+func (p *lookahead) step(first bool) {
+	p.decide()
+	for i := range p.starts {
+		s := &p.starts[i]
+		e := &p.queue[s.pos]
+		a := p.act(s.pos)
+		f := Forecast{ID: e.id, Start: p.time(p.at), Machine: s.grant.Machine, GPUs: s.grant.GPUs, Guess: p.guessed[e.id] || p.rests(a)}
+		if !a.guess {
+			f.Finish = p.time(a.end)
+		}
+		if a.guess || f.Guess {
+			p.guessed[e.id] = true
+		}
 		p.out.Jobs = append(p.out.Jobs, f)
+		p.place[e.job] = -1
 	}
-	if !first {
-		return
+	p.dead += len(p.starts)
+	if first {
+		p.out.Stops = p.stops
+		for _, s := range p.stops {
+			delete(p.guessed, s.ID)
+		}
 	}
-	p.out.Stops = plan.Stops
-	for _, s := range plan.Stops {
-		i := slices.IndexFunc(p.in.Active, func(r Running) bool { return r.ID == s.ID })
-		r := &p.in.Active[i]
-		r.Stopping, r.StopFor, r.Ends = true, s.For, p.now.Add(soon)
+	p.settleDown()
+}
+
+// act is what a job that has just started holds.
+func (p *lookahead) act(pos int) *act {
+	return &p.acts[slices.IndexFunc(p.acts, func(a act) bool { return a.pos == pos })]
+}
+
+// settleDown makes what the pass did the state that the next one finds: what has started runs, and nothing is
+// reserved or promised but to those that jobs were stopped for.
+func (p *lookahead) settleDown() {
+	promises := false
+	for i := range p.acts {
+		a := &p.acts[i]
+		if a.promise {
+			promises = true
+			a.m.base.drop(&a.holding)
+			p.queue[a.pos].promised = p.preempts || p.queue[a.pos].promised
+			p.anyPromised = true
+			p.unbecome(a.pos)
+		}
+		a.pos = -1
 	}
+	if promises {
+		p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.promise })
+	}
+	for i := range p.booked {
+		p.unbecome(p.booked[i].pos)
+	}
+	p.preempts = false
+	if p.dead > 16+len(p.queue)/8 {
+		p.compact()
+	}
+}
+
+func (p *lookahead) unbecome(pos int) {
+	e := &p.queue[pos]
+	if e.state = waits; e.group >= 0 {
+		p.groups[e.group]--
+	}
+}
+
+func (p *lookahead) compact() {
+	n := 0
+	for i := range p.queue {
+		if e := &p.queue[i]; e.state != started {
+			if n < i {
+				p.queue[n] = *e
+			}
+			p.place[e.job] = int32(n)
+			n++
+		}
+	}
+	p.queue, p.dead = p.queue[:n], 0
 }
 
 // more reports whether any waiting job isn't held for good.
 func (p *lookahead) more() bool {
-	return slices.ContainsFunc(p.in.Waiting, func(j Job) bool { return !j.Held })
+	return slices.ContainsFunc(p.queue, func(e entry) bool { return e.state != started && !e.held })
 }
 
 // advance goes on to the next moment at which something changes; false when nothing will.
 func (p *lookahead) advance() bool {
-	var next time.Time
-	consider := func(t time.Time) {
-		if t.After(p.now) && (next.IsZero() || t.Before(next)) {
-			next = t
+	next := forever
+	if len(p.acts) > 0 {
+		next = max(p.acts[0].end, p.at)
+	}
+	for len(p.dues) > 0 && p.dues[0] <= p.at {
+		p.dues = p.dues[1:]
+	}
+	if len(p.dues) > 0 {
+		next = min(next, p.dues[0])
+	}
+	for _, m := range p.machines {
+		for k := range m.gpus {
+			if at := m.gpus[k].settle; at > p.at {
+				next = min(next, at)
+			}
 		}
 	}
-	for i := range p.in.Active {
-		consider(p.in.Active[i].Ends)
-	}
-	for i := range p.in.Waiting {
-		consider(p.in.Waiting[i].NotBefore)
-	}
-	for i := range p.in.Machines {
-		for k := range p.in.Machines[i].Seen {
-			consider(p.in.Machines[i].Seen[k].Settle)
-		}
-	}
-	if next.IsZero() {
+	if next == forever {
 		return false
 	}
-	p.now = next
-	var still []Running
-	for _, r := range p.in.Active {
-		if r.Ends.After(p.now) {
-			still = append(still, r)
-			continue
-		}
-		p.end(&r)
+	p.at = next
+	n := 0
+	for n < len(p.acts) && p.acts[n].end <= p.at {
+		n++
 	}
-	p.in.Active = still
+	ended := p.acts[:n]
+	p.acts = p.acts[n:]
+	for i := range ended {
+		p.end(&ended[i])
+	}
 	return true
 }
 
 // end makes room, meets dependencies, and queues what was preempted anew.
-func (p *lookahead) end(r *Running) {
-	guess := p.guessed[r.ID]
-	if len(r.Grant.GPUs) == 0 {
-		p.taint[r.Grant.Machine] = p.taint[r.Grant.Machine] || guess
+func (p *lookahead) end(a *act) {
+	guess := p.guessed[a.ID]
+	if a.m != nil {
+		a.m.base.drop(&a.holding)
+		t := p.taint[a.m]
+		for _, k := range a.gpus {
+			t.gpus[k], t.last[k] = guess || t.gpus[k] && t.last[k] == p.at, p.at
+		}
+		t.places = t.places || guess && a.core
 	}
-	for _, ref := range r.Grant.GPUs {
-		p.taint[r.Grant.Machine+" "+ref.UUID] = guess
+	if a.Group != 0 {
+		if no, ok := p.groupNos[a.Group]; ok {
+			p.groups[no]--
+		}
 	}
-	if r.Stopping && r.StopFor != 0 && !r.Leaving {
-		p.requeue(r)
+	if a.Stopping && a.StopFor != 0 && !a.Leaving {
+		p.requeue(&a.Running)
 		return
 	}
-	for i := range p.in.Waiting {
-		j := &p.in.Waiting[i]
-		k := slices.IndexFunc(j.After, func(d pasar.Dependency) bool { return d.Job == r.ID && d.Met(pasar.Completed) })
-		if k >= 0 {
-			j.After = slices.DeleteFunc(slices.Clone(j.After), func(d pasar.Dependency) bool { return d.Job == r.ID && d.Met(pasar.Completed) })
-			p.met[j.ID] = p.met[j.ID] || guess
+	for _, job := range p.after[a.ID] {
+		if at := p.place[job]; at >= 0 {
+			e := &p.queue[at]
+			e.after--
+			if guess {
+				p.guessed[e.id] = true
+			}
 		}
 	}
 }
@@ -131,19 +224,30 @@ func (p *lookahead) end(r *Running) {
 func (p *lookahead) requeue(r *Running) {
 	j := Job{ID: r.ID, Bid: r.Bid, QueueTime: r.Started, Claim: r.Grant.Claim, Group: r.Group}
 	if r.Estimate > 0 {
-		j.Estimate = max(r.Estimate-p.now.Sub(r.Started), 0)
-		if lost := p.now.Sub(r.SafeSince); !r.SafeSince.IsZero() && lost > 0 {
+		j.Estimate = max(r.Estimate-p.time(p.at).Sub(r.Started), 0)
+		if lost := p.time(p.at).Sub(r.SafeSince); !r.SafeSince.IsZero() && lost > 0 {
 			j.Estimate += lost
 		}
 	}
-	p.in.Waiting = append(p.in.Waiting, j)
-	p.out.Jobs = slices.DeleteFunc(p.out.Jobs, func(f Forecast) bool { return f.ID == r.ID })
+	if at, ok := p.running[r.ID]; ok {
+		p.out.Jobs[at].ID = 0 // dropped at the end
+		delete(p.running, r.ID)
+	}
+	delete(p.guessed, r.ID)
+	p.compact()
+	p.jobs = append(slices.Clip(p.jobs), j)
+	p.place = append(p.place, 0)
+	e := p.entryOf(len(p.jobs) - 1)
+	at, _ := slices.BinarySearchFunc(p.queue, e, func(a, b entry) int { return compare(&p.jobs[a.job], &p.jobs[b.job]) })
+	p.queue = slices.Insert(p.queue, at, e)
+	p.compact()
 }
 
-// rests reports whether a grant is of what a job with a guessed end gave up.
-func (p *lookahead) rests(grant *pasar.Grant) bool {
-	if len(grant.GPUs) == 0 {
-		return p.taint[grant.Machine]
+// rests reports whether a job has started on what one with a guessed end gave up.
+func (p *lookahead) rests(a *act) bool {
+	t := p.taint[a.m]
+	if len(a.gpus) == 0 {
+		return t.places
 	}
-	return slices.ContainsFunc(grant.GPUs, func(ref pasar.GPURef) bool { return p.taint[grant.Machine+" "+ref.UUID] })
+	return slices.ContainsFunc(a.gpus, func(k int) bool { return t.gpus[k] })
 }

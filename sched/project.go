@@ -41,9 +41,9 @@ func (p *Projection) Find(id pasar.JobID) (Forecast, bool) {
 // Jobs are taken to end well, so that what comes after them may start; a job stopped for another one
 // queues again, with what it lost still to do. Preemption is looked for at once and not later on.
 func Project(in Input, now time.Time, passes int) Projection {
-	p := newLookahead(in, now)
+	p := newLookahead(&in, now)
 	for n := 1; ; n++ {
-		p.pass(n == 1)
+		p.step(n == 1)
 		if !p.more() {
 			break
 		}
@@ -55,6 +55,8 @@ func Project(in Input, now time.Time, passes int) Projection {
 			break
 		}
 	}
-	slices.SortFunc(p.out.Jobs, func(a, b Forecast) int { return cmp.Compare(a.ID, b.ID) })
+	jobs := slices.DeleteFunc(p.out.Jobs, func(f Forecast) bool { return f.ID == 0 })
+	slices.SortFunc(jobs, func(a, b Forecast) int { return cmp.Compare(a.ID, b.ID) })
+	p.out.Jobs = jobs
 	return p.out
 }

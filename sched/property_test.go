@@ -72,6 +72,17 @@ func TestEveryPlanIsWhatTheOracleFinds(t *testing.T) {
 	}
 }
 
+func TestAProjectionIsWhatDecidingStepByStepComesTo(t *testing.T) {
+	for _, mix := range []schedtest.Mix{{Jobs: 8, Exact: true}, {Jobs: 8, Order: true}, {Jobs: 6, Stops: true}} {
+		worlds(t, 2000, mix, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+			got, want := sched.Project(in, schedtest.Epoch, 0), schedtest.Stepwise(in, schedtest.Epoch)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("projected\n%+v\nstep by step\n%+v", got, want)
+			}
+		})
+	}
+}
+
 var _ = reflect.DeepEqual
 var _ = slices.Clone[[]int]
 var _ = time.Now

@@ -44,8 +44,8 @@ const (
 
 const never = time.Duration(math.MaxInt64)
 
-// leftOf is how long a running job will hold on, by the design's words.
-func leftOf(r sched.Running, now time.Time) time.Duration {
+// leftOf is how long a running job will hold on, by the design's words, and whether that is a guess.
+func leftOf(r sched.Running, now time.Time) (time.Duration, bool) {
 	const soon, slack, atLeast = 10 * time.Second, 2 * time.Second, 10 * time.Minute
 	byProgress := r.Ends.Sub(now)
 	if byProgress <= 0 {
@@ -54,27 +54,28 @@ func leftOf(r sched.Running, now time.Time) time.Duration {
 	known := !r.Ends.IsZero() && byProgress > 0
 	if r.Leaving || r.Stopping && !r.Patient {
 		if known && byProgress < soon {
-			return byProgress
+			return byProgress, false
 		}
-		return soon
+		return soon, false
 	}
 	if known {
-		return byProgress
+		return byProgress, false
 	}
 	ran := now.Sub(r.Started)
 	if r.Ends.IsZero() && !r.Patient && r.Estimate > 0 && ran < r.Estimate+slack {
 		if ran >= r.Estimate {
-			return r.Estimate - ran + slack
+			return r.Estimate - ran + slack, false
 		}
-		return r.Estimate - ran
+		return r.Estimate - ran, false
 	}
-	return max(ran, atLeast)
+	return max(ran, atLeast), true
 }
 
 func newModel(in sched.Input, now time.Time) *model {
 	w := &model{in: in, now: now}
 	for _, r := range in.Active {
-		w.add(r.ID, r.Grant, 0, max(leftOf(r, now), 1), runs, &r) // what ends now still is there now
+		left, _ := leftOf(r, now)
+		w.add(r.ID, r.Grant, 0, max(left, 1), runs, &r) // what ends now still is there now
 	}
 	w.all = w.spans
 	return w
