@@ -70,9 +70,10 @@ func (p *pass) explain() Reasons {
 	for i := range p.booked {
 		x.reservedAt = append(x.reservedAt, p.time(p.booked[i].at))
 	}
+	x.most.clear(p.widest)
 	for i, m := range p.machines {
 		if m.open() {
-			p.limitOf(&x.most, m, &x.open[i])
+			x.most.raise(p, m, &x.open[i])
 		}
 	}
 	for pos := range p.queue {
@@ -195,7 +196,7 @@ func (x *explainer) stopping(pos int) (ids []pasar.JobID) {
 // find is the answer for a job.
 func (x *explainer) find(e *entry, pos int) *answer {
 	class := 0
-	for class < len(x.bounds) && x.bounds[class] < until(x.at, e.est) {
+	for class < len(x.bounds) && x.bounds[class] < e.est {
 		class++
 	}
 	for i := range x.answers {
@@ -246,9 +247,7 @@ func (x *explainer) reason(e *entry, a *answer) (pasar.Reason, int32) {
 
 // opened reports whether a job would fit if nobody was reserved or promised anything.
 func (x *explainer) opened(e *entry) bool {
-	l := &x.most
-	if e.ram > l.host && e.ram > 0 || e.kind == slice && (int(e.gpus) > len(l.rooms) || e.gpus > 0 && e.size > l.rooms[e.gpus-1]) ||
-		e.kind == whole && int(e.gpus) > l.empty || e.kind == noGPU && l.cores <= 0 {
+	if g := x.gistOf(e); !x.most.allows(&g) {
 		return false
 	}
 	key := &x.keys[e.key]

@@ -75,93 +75,10 @@ func until(at, span time.Duration) time.Duration {
 	return at + span
 }
 
-// A limit is the most that any machine has left, by which most jobs that can't start are known at once.
-type limit struct {
-	rooms []pasar.Bytes // the largest room for slices of 1, 2, … GPUs
-	empty int           // GPUs of one machine without a job
-	host  pasar.Bytes
-	cores int
-}
-
-// limit works out the limits for jobs that overlap no reservation, one, and so on.
-func (p *pass) limit() {
-	p.bounds = p.bounds[:0]
-	for i := range p.booked {
-		p.bounds = append(p.bounds, p.booked[i].at)
-	}
-	slices.Sort(p.bounds)
-	for len(p.limits) <= len(p.bounds) {
-		p.limits = append(p.limits, limit{})
-	}
-	p.limits = p.limits[:len(p.bounds)+1]
-	for n := range p.limits {
-		l := &p.limits[n]
-		l.rooms, l.empty, l.host, l.cores = l.rooms[:0], 0, 0, 0
-		for _, m := range p.machines {
-			if !m.open() {
-				continue
-			}
-			end := p.at // a job that overlaps n reservations ends after the n-th
-			if n > 0 {
-				end = until(p.bounds[n-1], 1)
-			}
-			p.limitOf(l, m, m.leftFor(0, end))
-		}
-	}
-}
-
-func (p *pass) limitOf(l *limit, m *machine, left *level) {
-	rooms, empty := p.rooms[:0], 0
-	for k := range m.gpus {
-		if m.gpus[k].unhealthy != "" {
-			continue
-		}
-		if left.tenants[k] <= 0 {
-			empty++
-		}
-		rooms = append(rooms, left.room(m, k))
-	}
-	p.rooms = rooms
-	slices.Sort(rooms)
-	slices.Reverse(rooms)
-	for i, room := range rooms {
-		if i == len(l.rooms) {
-			l.rooms = append(l.rooms, room)
-		}
-		l.rooms[i] = max(l.rooms[i], room)
-	}
-	l.empty, l.host, l.cores = max(l.empty, empty), max(l.host, left.host), max(l.cores, left.cores)
-}
-
-// mayFit is false of a job that surely can't start now.
-func (p *pass) mayFit(e *entry) bool {
-	n := 0
-	for n < len(p.bounds) && p.bounds[n] < until(p.at, e.est) {
-		n++
-	}
-	l := &p.limits[n]
-	if e.ram > 0 && e.ram > l.host {
-		return false
-	}
-	switch e.kind {
-	case slice:
-		return int(e.gpus) <= len(l.rooms) && e.gpus > 0 && e.size <= l.rooms[e.gpus-1]
-	case whole:
-		return int(e.gpus) <= l.empty
-	}
-	return l.cores > 0
-}
-
-// anything reports whether anything at all may still start.
-func (p *pass) anything() bool {
-	l := &p.limits[0]
-	return l.empty > 0 || l.cores > 0 && p.cpuJobs || len(l.rooms) > 0 && l.rooms[0] >= p.least && p.least > 0
-}
-
 // tryStart starts a job if it fits now and no reservation moves.
 func (p *pass) tryStart(pos int) bool {
 	e := &p.queue[pos]
-	if !p.mayFit(e) {
+	if !p.mayFit(pos) {
 		return false
 	}
 	at, ok := p.place(e, p.at, func(m *machine) *level { return m.leftFor(p.at, e.est) })
@@ -190,7 +107,7 @@ func (p *pass) start(pos int, at placement) {
 		a.end = p.at + atLeast
 	}
 	p.occupy(a)
-	p.become(e, started)
+	p.become(pos, started)
 	if e.kind == slice {
 		for _, k := range a.gpus {
 			if g := &m.gpus[k]; g.settles {
@@ -203,8 +120,10 @@ func (p *pass) start(pos int, at placement) {
 
 // become notes what became of a job. Whoever is to start sooner or later counts for its group from now on, or
 // others of the group could keep it from that.
-func (p *pass) become(e *entry, state progress) {
-	if e.state = state; e.group >= 0 {
+func (p *pass) become(pos int, state progress) {
+	e := &p.queue[pos]
+	e.state, p.gists[pos].odd = state, true
+	if e.group >= 0 {
 		p.groups[e.group]++
 	}
 }

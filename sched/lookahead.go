@@ -86,6 +86,7 @@ func (p *lookahead) step(first bool) {
 		p.place[e.job] = -1
 	}
 	p.dead += len(p.starts)
+	p.free -= len(p.starts)
 	if first {
 		p.out.Stops = p.stops
 		for _, s := range p.stops {
@@ -146,12 +147,11 @@ func (p *lookahead) compact() {
 		}
 	}
 	p.queue, p.dead = p.queue[:n], 0
+	p.regist()
 }
 
 // more reports whether any waiting job isn't held for good.
-func (p *lookahead) more() bool {
-	return slices.ContainsFunc(p.queue, func(e entry) bool { return e.state != started && !e.held })
-}
+func (p *lookahead) more() bool { return p.free > 0 }
 
 // advance goes on to the next moment at which something changes; false when nothing will.
 func (p *lookahead) advance() bool {
@@ -237,6 +237,7 @@ func (p *lookahead) requeue(r *Running) {
 	p.compact()
 	p.jobs = append(slices.Clip(p.jobs), j)
 	p.place = append(p.place, 0)
+	p.free++
 	e := p.entryOf(len(p.jobs) - 1)
 	at, _ := slices.BinarySearchFunc(p.queue, e, func(a, b entry) int { return compare(&p.jobs[a.job], &p.jobs[b.job]) })
 	p.queue = slices.Insert(p.queue, at, e)

@@ -24,12 +24,15 @@ type pass struct {
 	stops    []Stop
 	booked   []reservation // of this pass, in the order of their jobs
 
-	limits    []limit         // by how many reservations a job would overlap
-	bounds    []time.Duration // when reservations begin, over all machines
-	unbooked  int             // keys without a reservation
-	searches  int             // sets of jobs to stop that may still be tried in this pass
-	preempts  bool            // preemption is looked for
-	openLevel []level
+	gists    []gist          // of the queue
+	ranges   []int           // where in the queue bids change, and its end
+	free     int             // jobs in the queue that aren't held
+	widest   int             // the most GPUs of one machine
+	limits   []limit         // by how many reservations a job would overlap
+	bounds   []time.Duration // until reservations begin, over all machines
+	unbooked int             // keys without a reservation
+	searches int             // sets of jobs to stop that may still be tried in this pass
+	preempts bool            // preemption is looked for
 
 	preemptors, anyPromised bool        // there may be such jobs
 	cpuJobs                 bool        // and such without a GPU
@@ -96,7 +99,11 @@ func newPass(in *Input, now time.Time) *pass {
 	for _, m := range p.machines {
 		m.weigh()
 	}
+	for _, m := range p.machines {
+		p.widest = max(p.widest, len(m.gpus))
+	}
 	p.enter(inOrder(in.Waiting))
+	p.regist()
 	return p
 }
 
@@ -117,11 +124,8 @@ func (p *pass) decide() {
 	}
 	p.limit()
 	p.keepPromises()
-	for from := 0; from < len(p.queue); {
-		to := from + 1
-		for to < len(p.queue) && p.queue[to].bid == p.queue[from].bid {
-			to++
-		}
+	from := 0
+	for _, to := range p.ranges {
 		if !p.equals(from, to) {
 			return
 		}
@@ -135,25 +139,31 @@ func (p *pass) decide() {
 func (p *pass) equals(from, to int) bool {
 	p.tries = p.tries[:0]
 	for i := from; i < to; i++ {
-		e := &p.queue[i]
-		if e.state != waits || p.gated(e) {
-			continue
+		if len(p.booked) == len(p.keys) && perKey == 1 { // all of them have one: from here on nobody is blocked
+			if i = p.skip(i, to); i == to {
+				break
+			}
 		}
-		key := &p.keys[e.key]
-		if key.reserved >= perKey && !(e.preempt && p.preempts) {
-			if p.mayFit(e) {
+		g := &p.gists[i]
+		free := p.keys[g.key].reserved >= perKey
+		if free && !g.odd {
+			if p.mayFit(i) {
 				p.tries = append(p.tries, try{pos: i})
 			}
 			continue
 		}
-		if key.reserved >= perKey {
+		e := &p.queue[i]
+		if e.state != waits || p.gated(e) {
+			continue
+		}
+		preempts := e.preempt && p.preempts
+		switch {
+		case free && (preempts || p.mayFit(i)):
 			p.tries = append(p.tries, try{pos: i})
-			continue
+		case free, p.tryStart(i), preempts && p.preempt(i):
+		default:
+			p.reserve(i)
 		}
-		if p.tryStart(i) || e.preempt && p.preempts && p.preempt(i) {
-			continue
-		}
-		p.reserve(i)
 	}
 	p.tryOthers()
 	return p.unbooked > 0 || p.anything() || p.preemptors && p.preempts
@@ -172,7 +182,7 @@ func (p *pass) tryOthers() {
 		e := &p.queue[pos]
 		switch {
 		case p.gated(e): // its group is at its bound by now
-		case p.mayFit(e) && p.tryStart(pos):
+		case p.tryStart(pos):
 			// The others are looked through at the first start, the second, the fourth, …: it pays at once when
 			// little is left, and costs little when much is.
 			if begun++; begun&(begun-1) == 0 {
@@ -185,7 +195,7 @@ func (p *pass) tryOthers() {
 						return true
 					}
 					e := &p.queue[t.pos]
-					return !p.mayFit(e) && !(e.preempt && p.preempts)
+					return !p.mayFit(t.pos) && !(e.preempt && p.preempts)
 				})
 				heapify(p.tries)
 				continue

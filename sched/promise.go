@@ -54,5 +54,5 @@ func (p *pass) promise(pos int, at placement) {
 		a.end = p.at + soon + atLeast
 	}
 	p.occupy(a)
-	p.become(e, owed)
+	p.become(pos, owed)
 }

@@ -42,7 +42,7 @@ func (p *pass) reserve(pos int) {
 	if key.reserved++; key.reserved == perKey && key.tried < maxTried {
 		p.unbooked--
 	}
-	p.become(e, reserved)
+	p.become(pos, reserved)
 	if p.booked = append(p.booked, first); len(p.booked) == maxBooked {
 		p.unbooked = 0
 	}
