@@ -33,7 +33,7 @@ func TestWhatIsShownAsFreeIsWhatASliceCouldHave(t *testing.T) {
 	inv := targettest.Machine(1, 80*gib)
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		some := func(most pasar.Bytes) pasar.Bytes { return pasar.Bytes(r.Int64N(int64(most / pasar.MiB))) * pasar.MiB }
+		some := func(most pasar.Bytes) pasar.Bytes { return pasar.Bytes(r.Int64N(int64(most/pasar.MiB))) * pasar.MiB }
 		s := newScene(inv)
 		for id := pasar.JobID(1); id <= pasar.JobID(r.IntN(4)); id++ {
 			c := oneSlice(gib + some(30*gib))
