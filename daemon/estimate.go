@@ -93,6 +93,6 @@ func (d *Daemon) input(s *state, blocked string) sched.Input {
 			r.Ends, _ = paceEnd(j.current(), d.progressOf(r.ID))
 		}
 	}
-	d.addSeen(&in, s.active, d.leaving, d.Clock.Now())
+	d.addSeen(&in, s, d.Clock.Now())
 	return in
 }

@@ -18,13 +18,14 @@ import (
 // ended shortly before. Of those that it misses nothing is given out twice either: what is left of them is
 // memory that no claim explains, which counts as strangers' and isn't free by the device.
 type leaver struct {
-	key    pasar.AttemptKey
-	grant  pasar.Grant
-	exited time.Time
-	mono   pasar.Duration // when it exited, by the boot clock
-	after  int64          // number of the last reading before
-	had    map[string]had // by GPU
-	leaked bool           // it has had its time: what is left counts as a stranger's
+	key     pasar.AttemptKey
+	grant   pasar.Grant
+	exited  time.Time
+	mono    pasar.Duration // when it exited, by the boot clock
+	after   int64          // number of the last reading before
+	had     map[string]had // by GPU
+	stopFor pasar.JobID    // preempted for that job; 0: it wasn't
+	leaked  bool           // it has had its time: what is left counts as a stranger's
 }
 
 // had is what an attempt had of a GPU when it was last seen.
@@ -161,6 +162,9 @@ func (d *Daemon) leave(f pasar.Fact, now time.Time, mono pasar.Duration) {
 		l := &leaver{key: key, grant: a.Grant, exited: now, mono: mono, had: map[string]had{}}
 		if s := d.sight(); s != nil {
 			l.after = s.seq
+		}
+		if a.Stop != nil {
+			l.stopFor = a.Stop.For
 		}
 		inv := d.state.machines[a.Grant.Machine]
 		v := d.seeing(inv, d.state.active, d.leaving, now)

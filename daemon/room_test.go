@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,4 +243,54 @@ func TestAUnifiedMachinesFreeIsWhatASliceCouldHave(t *testing.T) {
 		}
 		d.expect(d.submit(fits), pasar.Running)
 	})
+}
+
+func TestThePreemptedMemoryThatLingersIsStillThePreemptors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := metered(newWorld(t, 2))
+		d := w.start(nil)
+		a := d.submit(spec("a", 100))
+		time.Sleep(time.Minute)
+		b := d.submit(spec("b", 100))
+		g.show(g.hold(0, 5, key(a, 1), 40*gib))
+		g.show(g.hold(1, 6, key(b, 1), 40*gib))
+		s := spec("c", 500)
+		s.Preempt = true
+		g.set(g.vanish(1, 6)) // b goes, its memory stays
+		c := d.submit(s)
+		time.Sleep(time.Second)
+		d.expect(b, pasar.Queued)
+		higher := d.submit(spec("higher", 900))
+		time.Sleep(20 * time.Second)
+		d.expect(a, pasar.Running) // nobody else was stopped
+		d.expect(c, pasar.Queued)
+		d.expect(higher, pasar.Queued)
+		g.show(g.used(1, 0))
+		d.expect(c, pasar.Running)
+		d.expect(higher, pasar.Queued)
+		w.check()
+	})
+}
+
+func TestAJobWhoseGPUWasLostIsToldSo(t *testing.T) {
+	for status, want := range map[pasar.GPUStatus]string{pasar.GPULost: "the driver had lost GPU 0", pasar.GPUUnresponsive: "GPU 0 didn't answer"} {
+		synctest.Test(t, func(t *testing.T) {
+			w, g := metered(newWorld(t, 1))
+			d := w.start(nil)
+			a := d.submit(spec("a", 1000))
+			g.show(func(r *pasar.Reading) {
+				r.GPUs[0].Status = status
+				r.Host.Use = map[pasar.AttemptKey]pasar.Bytes{key(a, 1): 7 * gib}
+			})
+			if v := jobNow(t, d, a); v.Usage.Host == nil || *v.Usage.Host != 7*gib || v.Usage.PeakHost == nil || *v.Usage.PeakHost != 7*gib {
+				t.Errorf("usage %+v", v.Usage)
+			}
+			w.machine.Finish(key(a, 1), 1)
+			time.Sleep(4 * time.Second)
+			v := jobNow(t, d, a).Attempts[0].Verdict
+			if v == nil || (v.Reason == pasar.CodeGPUXid) != (status == pasar.GPULost) || !strings.Contains(v.Evidence[len(v.Evidence)-1].Text, want) {
+				t.Errorf("%s: %+v", status, v)
+			}
+		})
+	}
 }

@@ -65,8 +65,8 @@ func (d *Daemon) seeing(inv pasar.Inventory, active []*job, leaving []*leaver, n
 
 // addSeen adds to the scheduler's input what the last reading saw, who leaves, and how this machine likes its
 // GPUs to be given out. Jobs that leave are charged what they were given; a machine whose GPUs are virtual
-// has nothing of this but the drains that are there already.
-func (d *Daemon) addSeen(in *sched.Input, active []*job, leaving []*leaver, now time.Time) {
+// has nothing of this but the drains that are there already. Called on the loop.
+func (d *Daemon) addSeen(in *sched.Input, s *state, now time.Time) {
 	for i := range in.Machines {
 		m := &in.Machines[i]
 		if m.Inventory.Machine != pasar.LocalMachine {
@@ -78,7 +78,7 @@ func (d *Daemon) addSeen(in *sched.Input, active []*job, leaving []*leaver, now 
 			continue
 		}
 		m.Settles = set.Settle
-		v := d.seeing(m.Inventory, active, leaving, now)
+		v := d.seeing(m.Inventory, s.active, d.leaving, now)
 		for k := range m.GPUs {
 			seen, ok := v.gpu(&m.GPUs[k])
 			if !ok {
@@ -92,10 +92,15 @@ func (d *Daemon) addSeen(in *sched.Input, active []*job, leaving []*leaver, now 
 			}
 		}
 	}
-	for _, l := range leaving {
-		if !l.leaked {
-			in.Active = append(in.Active, l.running())
+	for _, l := range d.leaving {
+		if l.leaked {
+			continue
 		}
+		r := l.running()
+		if w := s.jobs[l.stopFor]; w != nil && w.Phase == phaseWaiting { // its room is still promised
+			r.StopFor = w.ID
+		}
+		in.Active = append(in.Active, r)
 	}
 }
 
