@@ -216,3 +216,33 @@ func TestOnlyJobsThatCanPauseAreAsked(t *testing.T) {
 		}
 	})
 }
+
+func TestAStoppingJobSaysWhatItStopsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.machine.OnLaunch(func(target.Attempt) targettest.Script { return targettest.Script{IgnoreTerm: true} })
+		d := w.start(nil)
+		id := d.submit(pausable("low", 1000))
+		says := func(reason, want string) {
+			t.Helper()
+			v := d.view(d.get(id), nil, nil)
+			if *v.Reason != reason || v.Summary == nil || *v.Summary != want {
+				t.Errorf("%s: %v; want %s: %s", *v.Reason, v.Summary, reason, want)
+			}
+		}
+		d.must(d.pause(jobs(id)))
+		says("pausing", "was asked to pause; it runs on until it has saved")
+		r, after := jobs(id), pasar.Duration(time.Hour)
+		r.KillAfter = &after
+		d.must(d.pause(r))
+		says("pausing", "was asked to pause; if it hasn't within 1h it is stopped")
+		d.must(d.cancel(jobs(id)))
+		if v := d.view(d.get(id), nil, nil); *v.Reason != "cancel" || v.Summary != nil {
+			t.Errorf("%s: %v", *v.Reason, v.Summary)
+		}
+		time.Sleep(time.Hour)
+		id = d.submit(spec("next", 1000))
+		d.submit(preempting("high", 2000))
+		says("preempt", "makes room for job 3 (high), and is queued again")
+	})
+}

@@ -32,10 +32,7 @@ func (d *Daemon) view(j *job, reason *pasar.Reason, f *forecast) pasar.JobView {
 		v.Projected.Start = inUTC(reason.Start) // where no forecast is at hand
 		v.Lost.QueueWait += max(0, pasar.Duration(now.Sub(j.waitsSince())))
 	case j.Phase == phaseStopping:
-		v.Reason = pasar.Known(string(j.current().Stop.Why))
-		if j.current().Stop.Why == pasar.StopPause {
-			v.Reason, v.Summary = pasar.Known("pausing"), pasar.Known("was asked to pause; it runs on until it has saved")
-		}
+		v.Reason, v.Summary = d.stopping(j.current().Stop)
 	case j.Phase == phaseLeaving:
 		v.Reason, v.Summary = pasar.Known("exited"), pasar.Known("has exited; its record is being completed")
 	}
