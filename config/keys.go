@@ -88,7 +88,7 @@ var keys = []key{
 		usual: "the lowest index first", live: true, set: gpuNames(func(c *Config) *[]string { return &c.GPUOrder }),
 		get: func(c *Config) any { return words(c.GPUOrder) }},
 	{name: "gpu_exclude", about: "GPUs, by index or UUID, that are never given out",
-		usual: "none", set: gpuNames(func(c *Config) *[]string { return &c.GPUExclude }),
+		usual: "none", live: true, set: gpuNames(func(c *Config) *[]string { return &c.GPUExclude }),
 		get: func(c *Config) any { return words(c.GPUExclude) }},
 	{name: "release_timeout", about: "how long a job that ended may keep GPU memory before what is left counts as leaked",
 		live: true, set: span(func(c *Config) *pasar.Duration { return &c.ReleaseTimeout }),

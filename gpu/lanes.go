@@ -98,7 +98,7 @@ type probe struct {
 func ServeProbe(in io.Reader, out io.Writer, d Driver) error {
 	p := &probe{driver: d, out: out, answers: make(chan answer), done: make(chan struct{})}
 	defer close(p.done)
-	requests := make(chan request)
+	requests := make(chan request, 64) // the end of in is seen whatever hangs
 	ended := make(chan error, 1)
 	go func() {
 		s := lines(in)
@@ -110,7 +110,8 @@ func ServeProbe(in io.Reader, out io.Writer, d Driver) error {
 			}
 			select {
 			case requests <- r:
-			case <-p.done:
+			default:
+				ended <- errors.New("requests come faster than answers")
 				return
 			}
 		}

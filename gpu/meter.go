@@ -55,7 +55,8 @@ type Meter struct {
 	smi     *smi
 	last    Look // the newest that is whole
 	from    string
-	trouble string // the one that was logged
+	trouble string    // the one that was logged
+	noHint  time.Time // when nothing hinted at a GPU; zero: something did
 }
 
 // NewMeter makes a meter. Nothing is looked at before Devices or Run.
@@ -141,7 +142,7 @@ func (m *Meter) Look(ctx context.Context) (look Look, source string, err error) 
 // ask looks through what there is: the driver's library, else nvidia-smi, else nothing.
 func (m *Meter) ask(ctx context.Context) (Look, string, error) {
 	tool, _ := exec.LookPath("nvidia-smi")
-	if !m.o.Library && tool == "" && !signs() {
+	if !m.o.Library && tool == "" && !m.hinted() {
 		return Look{}, "none", nil
 	}
 	if m.prober != nil {
@@ -176,6 +177,24 @@ func (m *Meter) ask(ctx context.Context) (Look, string, error) {
 	defer cancel()
 	look, err := s.look(ctx)
 	return look, "nvidia-smi", err
+}
+
+// hintFor is how long it is believed that nothing hints at a GPU.
+const hintFor = time.Minute
+
+// hinted is signs, looked for once in a while: on a machine with much on its bus that reads many files.
+func (m *Meter) hinted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.noHint.IsZero() && time.Since(m.noHint) < hintFor {
+		return false
+	}
+	if signs() {
+		m.noHint = time.Time{}
+		return true
+	}
+	m.noHint = time.Now()
+	return false
 }
 
 // signs reports whether anything hints at a GPU of NVIDIA's or its driver.
@@ -338,8 +357,8 @@ func (m *Meter) reading(ctx context.Context) (r pasar.Reading, ok bool) {
 	m.mu.Unlock()
 	r.Driver, r.CUDA = look.Driver, look.CUDA
 	for _, s := range m.included(look.Sights) {
-		if s.Device.UUID == "" {
-			continue // never known: nothing can be on it
+		if s.Device.UUID == "" || s.Device.Left != "" {
+			continue // never known, or not to be had: the inventory has no such GPU
 		}
 		g := s.Now
 		g.UUID, g.Index = s.Device.UUID, s.Device.Index

@@ -115,8 +115,9 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return &exitError{exitRefused, err, "the data directory is as it was; nothing was started"}
 	}
-	re.apply = func(s daemon.Settings) {
-		d.SetSettings(s)
+	re.apply = func(next *config.Config) {
+		d.SetSettings(settings(next))
+		meter.Exclude(next.GPUExclude)
 		machine.Replace()
 	}
 	stopHUP := onHUP(re, log)
@@ -241,7 +242,7 @@ func userName() string {
 // A reloader reads the configuration again and applies what can change while running.
 type reloader struct {
 	file  string
-	apply func(daemon.Settings)
+	apply func(*config.Config)
 	tell  *notifier
 
 	mu  sync.Mutex // guards cfg
@@ -265,7 +266,7 @@ func (r *reloader) reload() (changed, restart []string, err error) {
 		}
 	}
 	r.cfg = next
-	r.apply(settings(next))
+	r.apply(next)
 	return changed, restart, nil
 }
 

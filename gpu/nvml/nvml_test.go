@@ -390,3 +390,32 @@ func TestNoLibraryIsSaid(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestAProbeEndsWithItsDaemonWhateverHangs(t *testing.T) {
+	for name, hang := range map[string]string{"opening": "hang * Init forever", "one GPU": "hang 0 DeviceGetName forever"} {
+		t.Run(name, func(t *testing.T) {
+			newBox(t, "gpus 2\n"+hang)
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), self)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := &strings.Builder{}
+			cmd.Stdout = out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Fprintln(in, `{"look":1}`); err != nil {
+				t.Fatal(err)
+			}
+			_ = in.Close() // as the end of whoever held it does
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
