@@ -294,11 +294,13 @@ func TestAnotherSetOfGPUsIsTakenOver(t *testing.T) {
 		g.show(func(r *pasar.Reading) { *r = two })
 		d.expect(b, pasar.Running)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if asked != 1 {
 			t.Errorf("the machine was asked %d times", asked)
 		}
 		g.show(func(r *pasar.Reading) { r.GPUs[1].UUID = "GPU-0" }) // nonsense: asked, and asked again at times
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		if asked < 2 || asked > 12 {
 			t.Errorf("the machine was asked %d times", asked)
 		}

@@ -129,6 +129,7 @@ func TestAnIdleDaemonIsNotRousedByReadings(t *testing.T) {
 		appends := w.journal.appends
 		g.show(g.hold(0, 7, pasar.AttemptKey{}, 10*pasar.GiB))
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if g.seen < 300 || w.journal.appends != appends {
 			t.Errorf("%d readings, %d facts", g.seen, w.journal.appends-appends)
 		}
