@@ -102,6 +102,13 @@ func (d *Daemon) foresee(ctx context.Context) {
 			return
 		case <-d.asks:
 		}
+		if len(d.pub.Load().waiting) > forecastMany { // who asked doesn't wait for it: let it be served first
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(forecastWait):
+			}
+		}
 		var in sched.Input
 		f := &forecast{}
 		began := d.Clock.Mono()
