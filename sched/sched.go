@@ -15,6 +15,7 @@ type Input struct {
 	Machines []Machine
 	Waiting  []Job     // in any order; Decide orders them
 	Active   []Running // jobs that hold their claims: starting, running, stopping, and leaving
+	Policy   Policy    // how jobs are let in before others
 }
 
 // A Machine is one place with its GPUs and host memory.
