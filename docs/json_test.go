@@ -49,7 +49,8 @@ spans are seconds, times are RFC 3339 in UTC, and ` + "`schema`" + ` is 1. A lis
 null.
 
 ` + "`pasar show --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
-with a status; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
+with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
+` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
 `
 
 func TestTheListOfJSONKeysIsFresh(t *testing.T) {
@@ -57,6 +58,10 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.out.WriteString(jsonHead)
 	g.section("A job", "JobView")
 	g.section("The status", "StatusView")
+	g.section("GPUs", "GPUsView")
+	g.section("A dry run", "PlanView")
+	g.section("Statistics", "StatsView")
+	g.section("A trace", "TraceView")
 	g.section("A screen", "ScreenView")
 	g.section("What was typed", "SentView")
 	g.facts()
