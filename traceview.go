@@ -1,6 +1,6 @@
 package pasar
 
-// A TraceView is what became of a trace that was played by the scheduler's rules: `pasar plan --json`. Its
+// A TraceView is what became of a trace that was played by the scheduler's rules: the JSON that plan answers with. Its
 // numbers are those that papers on scheduling give. Times are in seconds.
 type TraceView struct {
 	Schema    int     `json:"schema"`
