@@ -37,7 +37,7 @@ to be compared with: easy backfills strictly by age behind one reservation, fifo
 				if f.given("gpus") {
 					n = int(*gpus)
 				}
-				return c.plan(ctx, n, *policy, *out)
+				return c.playTrace(ctx, n, *policy, *out)
 			}
 		},
 	}
@@ -46,7 +46,7 @@ to be compared with: easy backfills strictly by age behind one reservation, fifo
 // policies are the words for --policy.
 var policies = map[string]sched.Policy{"pasar": sched.PolicyPasar, "easy": sched.PolicyEASY, "fifo": sched.PolicyFIFO}
 
-func (c *call) plan(ctx context.Context, gpus int, policy, out string) error {
+func (c *call) playTrace(ctx context.Context, gpus int, policy, out string) error {
 	if len(c.args) != 1 {
 		return usagef("plan takes one trace").hint(traceForm)
 	}
