@@ -55,12 +55,14 @@ const (
 
 // A key is where jobs may run: those with the same key compete for the same.
 type key struct {
-	machine  string   // as named; of use when it is none of the machines
-	cpu      bool     // for jobs without a GPU
-	on       []bool   // by machine: whether it may run there
-	ok       [][]bool // by machine and GPU: whether it may have that; nil: all of them
-	reserved int      // reservations of jobs with the key, in this pass
-	tried    int      // how often a reservation was looked for in vain, in this pass
+	machine  string        // as named; of use when it is none of the machines
+	cpu      bool          // for jobs without a GPU
+	on       []bool        // by machine: whether it may run there
+	ok       [][]bool      // by machine and GPU: whether it may have that; nil: all of them
+	reserved int           // reservations of jobs with the key, in this pass
+	tried    int           // how often a reservation was looked for in vain, in this pass
+	longest  time.Duration // that a job with it has waited, of those with the bid being considered
+	urgent   time.Duration // the longest estimate of such a job that may go before its elders
 }
 
 // A keyName tells keys apart.

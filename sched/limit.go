@@ -62,7 +62,7 @@ func (p *pass) regist() {
 func (p *pass) limit() {
 	p.bounds = p.bounds[:0]
 	for i := range p.booked {
-		p.bounds = append(p.bounds, p.booked[i].at-p.at)
+		p.bounds = append(p.bounds, p.booked[i].clear-p.at)
 	}
 	slices.Sort(p.bounds)
 	for len(p.limits) <= len(p.bounds) {

@@ -18,25 +18,32 @@ func (m *machine) look(p *pass) {
 	m.instants, m.views = m.instants[:n], m.views[:n]
 	m.instants[0].set(&m.base)
 	for i := range m.booked {
-		m.leftAt(&m.instants[i+1], m.booked[i].at, p.acts)
+		m.leftAt(&m.instants[i+1], &m.booked[i], p.acts, true)
 	}
 	m.view()
 }
 
-// leftAt makes l what the machine will have left at a moment. A job that starts without an estimate is let in
+// leftAt makes l what the machine will have left at the start of a reservation. A job that starts without an estimate is let in
 // only where it may stay for ever, but once in it counts as any that runs, so that the next pass finds the same.
-func (m *machine) leftAt(l *level, at time.Duration, acts []act) {
+// For who is to be let in, who was must leave the reservation its room.
+func (m *machine) leftAt(l *level, r *reservation, acts []act, toLetIn bool) {
 	l.set(&m.base)
 	for k := range acts {
 		a := &acts[k]
-		if a.end > at {
+		if a.end > r.at {
 			break // they are in the order of their ends
 		}
-		if a.m == m {
+		if a.m == m && !(toLetIn && a.outlasts(r)) {
 			l.drop(&a.holding)
 		}
 	}
-	m.book(l, at)
+	m.book(l, r.at)
+}
+
+// outlasts reports whether a job has to leave a reservation its room: one that is let in before it must be
+// gone when that is to be clear.
+func (a *act) outlasts(r *reservation) bool {
+	return a.end > r.at || a.booked > r.no && a.end > r.clear
 }
 
 // book charges the reserved jobs that will run at a moment.
@@ -61,7 +68,7 @@ func (m *machine) view() {
 // to move: the least of what is left now and at the start of each reservation that it overlaps.
 func (m *machine) leftFor(at, est time.Duration) *level {
 	n := 0
-	for n < len(m.booked) && m.booked[n].at < until(at, est) {
+	for n < len(m.booked) && m.booked[n].clear < until(at, est) {
 		n++
 	}
 	return &m.views[n]
@@ -93,7 +100,7 @@ func (p *pass) start(pos int, at placement) {
 	e := &p.queue[pos]
 	m := p.machines[at.m]
 	j := &p.jobs[e.job]
-	a := act{holding: p.holding(e, at), pos: pos}
+	a := act{holding: p.holding(e, at), pos: pos, booked: len(p.booked)}
 	grant := pasar.Grant{Machine: m.Inventory.Machine, Claim: j.Claim}
 	if len(a.gpus) > 0 {
 		grant.GPUs = make([]pasar.GPURef, len(a.gpus))
@@ -134,7 +141,7 @@ func (p *pass) occupy(a act) {
 	m.base.take(&a.holding)
 	m.instants[0].take(&a.holding)
 	for i := range m.booked {
-		if m.booked[i].at < a.end {
+		if a.outlasts(&m.booked[i]) {
 			m.instants[i+1].take(&a.holding)
 		}
 	}

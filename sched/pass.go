@@ -45,7 +45,9 @@ type pass struct {
 	// Scratch space.
 	picked, best, empty []int
 	tries               []try
+	hasty               []int32
 	scratch, ahead      level
+	later               []level
 	rooms               []pasar.Bytes
 	times               []time.Duration
 }
@@ -59,6 +61,7 @@ type act struct {
 	guess   bool // the end is one
 	pos     int  // in the queue, of one that has just started or is promised room; else -1
 	promise bool
+	booked  int // reservations that there were when it started, in this pass
 }
 
 // begun is a start.
@@ -71,7 +74,9 @@ type begun struct {
 type reservation struct {
 	holding
 	pos      int
+	no       int // of the pass, from 0
 	at, till time.Duration
+	clear    time.Duration // jobs let in before it are gone by then or leave it its room: at, or sooner where that is a guess
 	slice    bool
 }
 
@@ -137,6 +142,7 @@ func (p *pass) decide() {
 // order, until one of those that compete for the same can't start, and then those that are left by their
 // merit. It is false when nothing more can come of the pass.
 func (p *pass) equals(from, to int) bool {
+	p.tryUrgent(from, to)
 	p.tries = p.tries[:0]
 	for i := from; i < to; i++ {
 		if len(p.booked) == len(p.keys) && perKey == 1 { // all of them have one: from here on nobody is blocked
@@ -174,7 +180,7 @@ func (p *pass) equals(from, to int) bool {
 func (p *pass) tryOthers() {
 	for k := range p.tries {
 		e := &p.queue[p.tries[k].pos]
-		p.tries[k].merit = merit(p.at-e.queued, e.est)
+		p.tries[k].merit = p.merit(e)
 	}
 	heapify(p.tries)
 	for begun := 0; len(p.tries) > 0; {

@@ -3,7 +3,6 @@ package sched
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -59,10 +58,8 @@ type replay struct {
 	wake     time.Duration
 }
 
-const never = time.Duration(math.MaxInt64)
-
 func (r *replay) play() error {
-	r.wake = never
+	r.wake = forever
 	for len(r.arrivals) > 0 || len(r.in.Active) > 0 || len(r.in.Waiting) > 0 {
 		at := r.wake
 		if len(r.arrivals) > 0 {
@@ -71,7 +68,7 @@ func (r *replay) play() error {
 		for i := range r.in.Active {
 			at = min(at, r.runs[r.in.Active[i].ID-1].End)
 		}
-		if at == never {
+		if at == forever {
 			return fmt.Errorf("%d jobs of the trace never start", len(r.in.Waiting))
 		}
 		r.in.Active = slices.DeleteFunc(r.in.Active, func(a Running) bool { return r.runs[a.ID-1].End <= at })
@@ -96,8 +93,8 @@ func (r *replay) arrive(i int) {
 	r.in.Waiting = slices.Insert(r.in.Waiting, at, j)
 }
 
-// epoch is the wall clock's time at the beginning of a replay; any will do.
-var epoch = time.Unix(0, 0)
+// epoch is the time at the beginning of a replay; any will do that is not the zero time.
+var epoch = time.Time{}.Add(time.Hour)
 
 func (r *replay) decide(at time.Duration) {
 	now := epoch.Add(at)
@@ -115,7 +112,7 @@ func (r *replay) decide(at time.Duration) {
 	if len(plan.Starts) > 0 {
 		r.in.Waiting = slices.DeleteFunc(r.in.Waiting, func(j Job) bool { return r.runs[j.ID-1].GPUs != nil })
 	}
-	r.wake = never
+	r.wake = forever
 	if !plan.WakeAt.IsZero() {
 		r.wake = max(plan.WakeAt.Sub(epoch), at+1)
 	}

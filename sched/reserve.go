@@ -39,6 +39,7 @@ func (p *pass) reserve(pos int) {
 	if e.est == forever {
 		first.till = first.at + atLeast // as it will be taken to run once it has started
 	}
+	first.clear, first.no = p.clearance(&first), len(p.booked)
 	if key.reserved++; key.reserved == perKey && key.tried < maxTried {
 		p.unbooked--
 	}
@@ -48,7 +49,7 @@ func (p *pass) reserve(pos int) {
 	}
 	m := first.m
 	at, _ := slices.BinarySearchFunc(m.booked, first, func(a, b reservation) int {
-		if a.at <= b.at {
+		if a.clear <= b.clear {
 			return -1
 		}
 		return 1
@@ -56,6 +57,17 @@ func (p *pass) reserve(pos int) {
 	m.booked = slices.Insert(m.booked, at, first)
 	m.look(p)
 	p.limit()
+}
+
+// clearance is when jobs that are let in before a reservation must be gone. Where its start rests on a guess,
+// running jobs may be gone much sooner, and what was let in would be in the way.
+func (p *pass) clearance(r *reservation) time.Duration {
+	for k := range p.acts {
+		if a := &p.acts[k]; a.m == r.m && a.guess && a.end <= r.at {
+			return p.at + (r.at-p.at)/guessPart
+		}
+	}
+	return r.at
 }
 
 // ever reports whether a job would fit on a machine if nothing ran there: what strangers hold and what is
@@ -103,6 +115,12 @@ func (p *pass) earliest(e *entry, i int, before time.Duration, beat bool) (reser
 	slices.Sort(times)
 	times = slices.Compact(times)
 	p.times = times
+	for len(p.later) < len(m.booked) {
+		p.later = append(p.later, level{})
+	}
+	for k := range m.booked {
+		m.leftAt(&p.later[k], &m.booked[k], p.acts, false)
+	}
 	now, next := &p.scratch, 0
 	now.set(&m.base)
 	for _, t := range times {
@@ -123,8 +141,13 @@ func (p *pass) earliest(e *entry, i int, before time.Duration, beat bool) (reser
 			left.set(now)
 			m.book(left, t)
 			for k := range m.booked {
-				if r := &m.booked[k]; r.at > t && r.at < until(t, e.est) {
+				r := &m.booked[k]
+				switch {
+				case r.at <= t || r.clear >= until(t, e.est):
+				case t == p.at:
 					left.lower(&m.instants[k+1])
+				default:
+					left.lower(&p.later[k])
 				}
 			}
 		}

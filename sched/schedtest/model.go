@@ -30,6 +30,8 @@ type span struct {
 	core     bool
 	slice    bool
 	from, to time.Duration
+	clear    time.Duration // reserves: who starts before must be gone by then, or leave it its room
+	guess    bool          // to is one
 	kind     spanKind
 }
 
@@ -74,8 +76,11 @@ func leftOf(r sched.Running, now time.Time) (time.Duration, bool) {
 func newModel(in sched.Input, now time.Time) *model {
 	w := &model{in: in, now: now}
 	for _, r := range in.Active {
-		left, _ := leftOf(r, now)
+		left, guess := leftOf(r, now)
 		w.add(r.ID, r.Grant, 0, max(left, 1), runs, &r) // what ends now still is there now
+		if n := len(w.spans); n > 0 && w.spans[n-1].id == r.ID {
+			w.spans[n-1].guess = guess
+		}
 	}
 	w.all = w.spans
 	return w
@@ -279,7 +284,11 @@ func (w *model) fits(j *sched.Job, i int, set uint, at time.Duration, patience b
 		return false
 	}
 	for n := range w.spans {
-		if t := w.spans[n].from; t > at && t < end && w.spans[n].m == i && !w.roomAt(&s, c, t) {
+		t, from := w.spans[n].from, w.spans[n].from
+		if w.spans[n].kind == reserves {
+			from = w.spans[n].clear
+		}
+		if t > at && from < end && w.spans[n].m == i && !w.roomAt(&s, c, t) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"testing"
@@ -152,6 +153,7 @@ func (o *oracle) eachStartFits() {
 			end = j.Estimate
 		}
 		o.add(j.ID, s.Grant, 0, end, starts, nil)
+		o.spans[len(o.spans)-1].guess = j.Estimate <= 0
 	}
 }
 
@@ -240,8 +242,12 @@ func (o *oracle) eachReservationIsTheEarliest() {
 		i := slices.IndexFunc(o.in.Machines, func(m sched.Machine) bool { return m.Inventory.Machine == r.Machine })
 		if grant := (pasar.Grant{Machine: r.Machine, GPUs: r.GPUs, Claim: j.Claim}); true {
 			set := o.setOf(&o.in.Machines[i], r.GPUs)
+			clear := o.clearance(i, at, j)
 			later := &model{in: o.in, now: o.now, all: o.all}
 			for _, s := range o.spans {
+				if s.kind == starts && s.to > clear && s.to <= at && !o.precedes(o.job(s.id), j) {
+					s.to = at + 1 // let in before it, and not gone when it is to be clear
+				}
 				later.spans = append(later.spans, s)
 			}
 			gone := func(r *sched.Running) bool {
@@ -255,6 +261,7 @@ func (o *oracle) eachReservationIsTheEarliest() {
 				end = at + j.Estimate
 			}
 			o.add(j.ID, grant, at, end, reserves, nil)
+			o.spans[len(o.spans)-1].clear = clear
 		}
 	}
 }
@@ -265,8 +272,50 @@ func (o *oracle) promisedStarts() bool {
 	})
 }
 
+// clearance is when who is let in before a reservation must be gone: a quarter of the way to it when its start
+// hangs on somebody's end that is a guess.
+func (o *oracle) clearance(m int, at time.Duration, j *sched.Job) time.Duration {
+	for _, s := range o.spans {
+		if s.m == m && s.guess && s.to <= at && (s.kind == runs || o.precedes(o.job(s.id), j)) {
+			return at / 4
+		}
+	}
+	return at
+}
+
+// urgent reports whether a job goes before its elders with the same bid: it has waited for ten times what it
+// takes, and that is at most the geometric mean of ten minutes and a hundredth of the longest wait in its place.
+func (o *oracle) urgent(j *sched.Job) bool {
+	longest := time.Duration(0)
+	for _, q := range o.queue {
+		before := func(id pasar.JobID) bool { return o.job(id).Bid > q.Bid }
+		n := 0
+		for _, r := range o.in.Active {
+			if r.Group == q.Group {
+				n++
+			}
+		}
+		for _, other := range o.queue {
+			gets := o.started[other.ID] || o.reasons[other.ID].Why == pasar.WaitPreempting ||
+				slices.ContainsFunc(o.plan.Reservations, func(r sched.Reservation) bool { return r.ID == other.ID })
+			if other.Group == q.Group && gets && before(other.ID) {
+				n++
+			}
+		}
+		full := q.Group != 0 && q.GroupMax > 0 && n >= q.GroupMax
+		if q.Bid == j.Bid && o.place(&q) == o.place(j) && !o.gated(&q) && !full {
+			longest = max(longest, o.now.Sub(q.QueueTime))
+		}
+	}
+	waited := o.now.Sub(j.QueueTime)
+	return j.Estimate > 0 && j.Estimate <= waited/10 && j.Estimate.Seconds() <= math.Sqrt(600*0.01*longest.Seconds())
+}
+
 // precedes reports whether a start was decided before a job was reserved.
 func (o *oracle) precedes(s, j *sched.Job) bool {
+	if s.Bid == j.Bid && o.urgent(s) {
+		return true
+	}
 	if s.Bid != j.Bid || sched.Compare(*s, *j) > 0 {
 		return s.Bid > j.Bid
 	}
@@ -305,6 +354,13 @@ func (w *model) earliest(j *sched.Job) time.Duration {
 
 // nothingElseCouldStart holds that every job that waits has to, and that its reason says so.
 func (o *oracle) nothingElseCouldStart() {
+	for k := range o.spans { // who was let in before a reservation, and isn't gone when it is to be clear, is in the way
+		for _, r := range o.spans {
+			if s := &o.spans[k]; s.kind == starts && r.kind == reserves && s.to > r.clear && s.to <= r.from && !o.precedes(o.job(s.id), o.job(r.id)) {
+				s.to = r.from + 1
+			}
+		}
+	}
 	for _, j := range o.queue {
 		if o.started[j.ID] {
 			continue
@@ -335,6 +391,17 @@ func (o *oracle) nothingElseCouldStart() {
 		}
 		if !o.held && !reserved && o.anywhere(&j, 0, false) {
 			o.Errorf("job %d could start and waits (%s)", j.ID, r.Sentence())
+		}
+		if !o.held && !o.promisedStarts() && o.urgent(&j) {
+			above := &model{in: o.in, now: o.now, all: o.all}
+			for _, s := range o.spans {
+				if s.kind != reserves || o.job(s.id).Bid > j.Bid {
+					above.spans = append(above.spans, s)
+				}
+			}
+			if above.anywhere(&j, 0, false) {
+				o.Errorf("job %d is urgent, could start and waits (%s)", j.ID, r.Sentence())
+			}
 		}
 		if len(o.plan.Reservations) < 16 && !reserved && !o.held {
 			first := !slices.ContainsFunc(o.plan.Reservations, func(r sched.Reservation) bool { return o.place(o.job(r.ID)) == o.place(&j) })
