@@ -22,6 +22,9 @@ const (
 	guessPart   = 4    // a reservation that rests on a guess is kept free from this part of the way on
 )
 
+// neverUrgent is more than what is urgent beside a wait of a thousand years, so that no time wraps around.
+const neverUrgent = 30 * 24 * time.Hour
+
 // longest finds for each key how long the oldest of the jobs from one place in the order up to another has waited
 // that could start but for room. They are in the order of their ages, so that the first is the oldest, and the
 // first few jobs have all keys.
@@ -31,7 +34,7 @@ func (p *pass) longest(from, to int) {
 	}
 	for i, left := from, len(p.keys); i < to && left > 0; i++ {
 		k := &p.keys[p.gists[i].key]
-		if e := &p.queue[i]; k.longest < 0 && e.state == waits && !p.gated(e) {
+		if e := &p.queue[i]; k.longest < 0 && (e.state == reserved || e.state == waits && !p.gated(e)) {
 			k.longest = max(p.at-e.queued, 0)
 			left--
 		}
@@ -72,6 +75,53 @@ func (p *pass) tryUrgent(from, to int) {
 	}
 }
 
+// nextUrgent is when the next job becomes urgent, if nothing else happens, for which there is room but for
+// reservations; forever when none does. Without a pass just then, when it starts would hang on what else happens.
+func (p *pass) nextUrgent() time.Duration {
+	next := forever
+	if p.policy != PolicyPasar || len(p.booked) == 0 || !p.anything() {
+		return next
+	}
+	from := 0
+	for _, to := range p.ranges {
+		p.longest(from, to)
+		for i := from; i < to; i++ {
+			g, e := &p.gists[i], &p.queue[i]
+			if g.est > neverUrgent || !p.limits[0].allows(g) || e.state == started || p.keys[g.key].longest < 0 {
+				continue
+			}
+			eldest := p.at - p.keys[g.key].longest
+			long := time.Duration(math.Ceil(g.est.Seconds() * g.est.Seconds() / (atLeast.Seconds() * urgentPart) * 1e9))
+			if at := max(e.queued+urgentWaits*g.est, until(eldest, long+1)); at > p.at {
+				next = min(next, at)
+			}
+		}
+		from = to
+	}
+	return next
+}
+
+// nextClear is when a job for which there is room could next be let in before a reservation that rests on a
+// guess, if nothing else happens: such a start moves away as those run on on whom it rests, and with it what may
+// be let in. Never is forever.
+func (p *pass) nextClear() time.Duration {
+	next := forever
+	for i := range p.booked {
+		r := &p.booked[i]
+		if r.clear == r.at || !p.anything() {
+			continue
+		}
+		for k := range p.gists {
+			if g := &p.gists[k]; g.est <= neverUrgent && p.limits[0].allows(g) && p.queue[k].state == waits {
+				if at := p.at + guessPart*g.est - (r.at - p.at); at > p.at {
+					next = min(next, at)
+				}
+			}
+		}
+	}
+	return next
+}
+
 // merit says which of the jobs with equal bids is tried first among those that come after a
 // reservation: the highest. Nothing that is promised hangs on it, since no such job may move a
 // reservation, so it is free to serve everybody's wait. Equal merits are tried in the order of the queue.
@@ -82,6 +132,8 @@ func (p *pass) tryUrgent(from, to int) {
 func (p *pass) merit(e *entry) float64 {
 	waited := max(p.at-e.queued, 0)
 	switch {
+	case p.policy != PolicyPasar:
+		return 0
 	case float64(waited) >= seniorPart*float64(p.keys[e.key].longest):
 		return math.MaxFloat64
 	case e.est == forever:

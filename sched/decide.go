@@ -71,7 +71,7 @@ func (p *pass) wakeAt() time.Time {
 			break
 		}
 	}
-	if first == forever {
+	if first = min(first, p.nextUrgent(), p.nextClear()); first == forever {
 		return time.Time{}
 	}
 	return p.time(first)

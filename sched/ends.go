@@ -30,7 +30,7 @@ func (r *Running) left(now time.Time) (left time.Duration, guess bool) {
 		}
 		return soon, false
 	case reported > 0:
-		return reported, false
+		return reported, r.Guess
 	case r.Ends.IsZero() && r.Estimate > 0 && !r.Patient:
 		if d := aboutTo(r.Started.Add(r.Estimate).Sub(now)); d > 0 {
 			return d, false

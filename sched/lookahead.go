@@ -114,7 +114,7 @@ func (p *lookahead) settleDown() {
 			p.anyPromised = true
 			p.unbecome(a.pos)
 		}
-		a.pos = -1
+		a.pos, a.booked = -1, 0
 	}
 	if promises {
 		p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.promise })
@@ -172,6 +172,7 @@ func (p *lookahead) advance() bool {
 			}
 		}
 	}
+	next = min(next, p.nextUrgent())
 	if next == forever {
 		return false
 	}

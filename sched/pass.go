@@ -12,6 +12,7 @@ import (
 //
 // Times are spans from epoch, when the look began.
 type pass struct {
+	policy   Policy
 	epoch    time.Time
 	at       time.Duration // now
 	machines []*machine
@@ -88,7 +89,7 @@ type try struct {
 
 func newPass(in *Input, now time.Time) *pass {
 	now = now.Round(0) // a reading of the monotonic clock would make spans that depend on it
-	p := &pass{epoch: now, machines: newMachines(in.Machines, now), preempts: true}
+	p := &pass{policy: in.Policy, epoch: now, machines: newMachines(in.Machines, now), preempts: true}
 	p.acts = make([]act, len(in.Active), len(in.Active)+8)
 	for i := range in.Active {
 		a := &p.acts[i]
@@ -142,7 +143,9 @@ func (p *pass) decide() {
 // order, until one of those that compete for the same can't start, and then those that are left by their
 // merit. It is false when nothing more can come of the pass.
 func (p *pass) equals(from, to int) bool {
-	p.tryUrgent(from, to)
+	if p.policy == PolicyPasar {
+		p.tryUrgent(from, to)
+	}
 	p.tries = p.tries[:0]
 	for i := from; i < to; i++ {
 		if len(p.booked) == len(p.keys) && perKey == 1 { // all of them have one: from here on nobody is blocked
@@ -152,6 +155,9 @@ func (p *pass) equals(from, to int) bool {
 		}
 		g := &p.gists[i]
 		free := p.keys[g.key].reserved >= perKey
+		if free && p.policy == PolicyFIFO {
+			continue
+		}
 		if free && !g.odd {
 			if p.mayFit(i) {
 				p.tries = append(p.tries, try{pos: i})

@@ -63,7 +63,7 @@ func (p *pass) reserve(pos int) {
 // running jobs may be gone much sooner, and what was let in would be in the way.
 func (p *pass) clearance(r *reservation) time.Duration {
 	for k := range p.acts {
-		if a := &p.acts[k]; a.m == r.m && a.guess && a.end <= r.at {
+		if a := &p.acts[k]; a.m == r.m && a.guess && a.end <= r.at && p.policy == PolicyPasar {
 			return p.at + (r.at-p.at)/guessPart
 		}
 	}

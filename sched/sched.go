@@ -76,6 +76,7 @@ type Running struct {
 	Started  time.Time
 	Estimate time.Duration // what was left of it to run at Started; 0: unknown
 	Ends     time.Time     // by its own progress; zero: reckoned from Started and Estimate
+	Guess    bool          // Ends is one
 	Group    pasar.JobID
 
 	Stopping    bool        // asked to stop; it ends within its grace

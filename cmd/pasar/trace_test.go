@@ -186,3 +186,43 @@ func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return lines[len(lines)-1]
 }
+
+// The bounds are those of the design: at most 0.6 of EASY's slowdown and 1.2 of its longest wait, or 0.7 and 1.3
+// with estimates up to five times too long.
+func TestSchedulesOfRecordedJobsAreBetterThanPlainBackfilling(t *testing.T) {
+	sim, traces := simulator(t)
+	if raced {
+		t.Skip("whole traces are played without the race detector: `make test` does both")
+	}
+	for _, c := range []struct {
+		name, estimates string
+		slow, wait      float64
+	}{{"philly-8g", "1", 0.6, 1.2}, {"openb-share", "1", 0.6, 1.2}, {"philly-8g", "5", 0.7, 1.3}, {"openb-share", "5", 0.7, 1.3}} {
+		t.Run(c.name+" "+c.estimates, func(t *testing.T) {
+			t.Parallel()
+			in := filepath.Join(t.TempDir(), "in.csv")
+			sim("prep", filepath.Join(traces, c.name+".csv"), "--load", "0.9", "--cap-s", "86400", "--est-max", c.estimates, "-o", in)
+			f, err := os.Open(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			tr, err := readTrace(in, f, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var views [2]pasar.TraceView
+			for i, rules := range []sched.Policy{sched.PolicyPasar, sched.PolicyEASY} {
+				runs, err := sched.Replay(tr.jobs, 8, rules)
+				if err != nil {
+					t.Fatal(err)
+				}
+				views[i] = tr.score(runs, 8)
+			}
+			ours, easy := views[0], views[1]
+			if slow, wait := ours.MeanSlow/easy.MeanSlow, ours.MaxWait/easy.MaxWait; slow > c.slow || wait > c.wait {
+				t.Errorf("slowdown %.3f and longest wait %.3f of plain backfilling's; want at most %v and %v", slow, wait, c.slow, c.wait)
+			}
+		})
+	}
+}

@@ -48,7 +48,7 @@ func newSteps(in sched.Input, now time.Time) *steps {
 			f.Finish = now.Add(left)
 		}
 		p.guessed[r.ID] = guess
-		r.Ends = now.Add(left)
+		r.Ends, r.Guess = now.Add(left), guess
 		p.out.Jobs = append(p.out.Jobs, f)
 	}
 	return p
@@ -67,7 +67,7 @@ func (p *steps) pass(first bool) {
 		if !guess {
 			f.Finish = p.now.Add(left)
 		}
-		r.Ends = p.now.Add(left)
+		r.Ends, r.Guess = p.now.Add(left), guess
 		p.guessed[j.ID] = guess || f.Guess
 		p.in.Active = append(p.in.Active, r)
 		p.settle(&r)
@@ -132,7 +132,15 @@ func (p *steps) advance() bool {
 		}
 	}
 	for i := range p.in.Waiting {
-		consider(p.in.Waiting[i].NotBefore)
+		j := &p.in.Waiting[i]
+		consider(j.NotBefore)
+		if j.Estimate > 0 { // when it may become urgent: by its own wait, or by that of any other
+			consider(j.QueueTime.Add(10 * j.Estimate))
+			for k := range p.in.Waiting {
+				s := j.Estimate.Seconds()
+				consider(p.in.Waiting[k].QueueTime.Add(time.Duration(s*s/6*1e9) + 2))
+			}
+		}
 	}
 	for i := range p.in.Machines {
 		for k := range p.in.Machines[i].Seen {
