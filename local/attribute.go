@@ -15,21 +15,25 @@ import (
 // AttemptOf is the attempt that a process of this machine belongs to; false if it is nobody's: a stranger, or
 // one of pasar's own programs. It is by the cgroup of the attempt, which holds for what is in a container
 // there too; else by the nonce in its environment; else by its descent from the attempt's supervisor. Asking
-// again costs one read of /proc. It holds for attempts that are over as long as something of them is left.
+// again costs one read of /proc. It holds for attempts that are over as long as something of them is left. Of a
+// pid that nobody has any more it is whose the last process was that was seen with it: a GPU's fault names the
+// process that it killed.
 func (m *Machine) AttemptOf(pid int) (pasar.AttemptKey, bool) {
 	if pid <= 0 {
 		return pasar.AttemptKey{}, false
 	}
 	m.roster.mu.Lock()
 	defer m.roster.mu.Unlock()
-	s, err := readStat(pid)
-	if err != nil {
+	var e *enrolled
+	if s, err := readStat(pid); err == nil {
+		e = m.ownerOf(s, readStat, time.Now())
+	} else {
+		e = m.roster.lastWith(pid)
+	}
+	if e == nil {
 		return pasar.AttemptKey{}, false
 	}
-	if e := m.ownerOf(s, readStat, time.Now()); e != nil {
-		return e.h.Key, true
-	}
-	return pasar.AttemptKey{}, false
+	return e.h.Key, true
 }
 
 // ownerOf finds whose a process is, nil for nobody's; stat tells of others. The roster is locked.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -183,6 +184,28 @@ func TestAPidThatWasUsedAgainIsNotTheAttemptsThatHadIt(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+	stopNow(t, m, h)
+}
+
+func TestAProcessThatHasEndedIsStillToldByItsPid(t *testing.T) {
+	m := newPlace(t).open(in(pasar.PlaceSession))
+	h := launch(t, m, shell(1, "sleep 1000 & echo pid $!; wait; sleep 1000"))
+	pid := pidsIn(t, m, h, 1)[0]
+	if _, ok := m.AttemptOf(pid); !ok {
+		t.Fatal("its own process isn't its own")
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is gone", func() bool { _, err := readStat(pid); return err != nil })
+	if key, ok := m.AttemptOf(pid); !ok || key != h.Key {
+		t.Errorf("it was of %v, %v", key, ok)
+	}
+	// Had a stranger had the pid since, it would be the stranger's.
+	m.roster.seen[identity{pid, 1 << 60}] = finding{at: time.Now()}
+	if key, ok := m.AttemptOf(pid); ok {
+		t.Errorf("it was a stranger's last, and is of %v", key)
+	}
 	stopNow(t, m, h)
 }
 

@@ -158,6 +158,17 @@ func (r *roster) remember(id identity, f finding) {
 	r.seen[id] = f
 }
 
+// lastWith is whose the last process with a pid was found to be; nil if that isn't known.
+func (r *roster) lastWith(pid int) *enrolled {
+	var last identity
+	for id := range r.seen {
+		if id.pid == pid && id.start >= last.start {
+			last = id
+		}
+	}
+	return r.seen[last].of
+}
+
 // ticks is how many of the clock ticks in /proc a second has: 100 on every Linux that Go runs on.
 const ticks = 100
 
