@@ -21,7 +21,8 @@ type metXid struct {
 const (
 	keepXids    = 10 * time.Minute // for attempts that end later, the journal has them
 	maxMetXids  = 256
-	xidPatience = 3 * time.Second // how long a failed attempt's verdict waits for the driver's word
+	xidPatience = 3 * time.Second        // how long a failed attempt's verdict waits for the driver's word
+	xidLag      = 700 * time.Millisecond // how late that may be: the meter waits half a second for the kernel to name a process
 )
 
 // meetXids says whose processes the reading's Xids are of, and keeps them for verdicts: an attempt ends
@@ -102,7 +103,7 @@ func (d *Daemon) gpuEvidence(ctx context.Context, t *tender, j *job, e *autopsy.
 		return
 	}
 	ended := d.Clock.Now()
-	d.lookout.awaitReading(ctx, t.handle.Key.String(), xidPatience, t.done)
+	d.lookout.awaitReading(ctx, t.handle.Key.String(), xidLag, xidPatience, t.done)
 	var met []metXid
 	if now := d.lookup(t.job); now != nil && now.current() != nil && now.current().Attempt == t.attempt {
 		for _, x := range now.current().Xids { // put down by this daemon or the one before

@@ -43,8 +43,7 @@ func TestAGPUThatFallsOffTheBusIsDrainedAndTheOtherGoesOn(t *testing.T) {
 			t.Errorf("the other is drained: %+v", v.GPUs[1].Drained)
 		}
 		w.machine.Finish(key(a, 1), 1)
-		synctest.Wait()
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second)
 		// It died of its GPU, and is tried once more though nothing was asked; its own GPU takes nothing.
 		d.expect(a, pasar.Queued)
 		got := jobNow(t, d, a).Attempts[0]
@@ -132,13 +131,12 @@ func TestAnXidIsBlamedOnTheJobWhosePidTheKernelNames(t *testing.T) {
 			g.show(g.hold(0, 200, key(b, 1), 10*gib))
 			g.show(g.hold(0, 300, pasar.AttemptKey{}, gib))
 			d.expect(b, pasar.Running)
-			// The driver tells of it only after the program has died of it.
-			g.set(xidOf("GPU-0", 31, pasar.XidFailJob, pasar.XidApp, c.pid))
-			w.machine.Print(key(a, 1), "")
 			for _, id := range []pasar.JobID{a, b} {
 				w.machine.Exit(key(id, 1), pasar.Exit{Code: 1})
 				w.machine.End(key(id, 1), &pasar.ExitRecord{Tail: []string{"CUDA error: an illegal memory access was encountered"}})
 			}
+			time.Sleep(600 * time.Millisecond) // the meter tells of it some time after the program has died of it
+			g.set(xidOf("GPU-0", 31, pasar.XidFailJob, pasar.XidApp, c.pid))
 			time.Sleep(10 * time.Second)
 			for id, want := range map[pasar.JobID]pasar.Confidence{a: c.a, b: c.b} {
 				v := jobNow(t, d, id).Attempts[0].Verdict

@@ -296,8 +296,9 @@ func (s *sight) use(key pasar.AttemptKey, grant *pasar.Grant) *pasar.Bytes {
 	return &sum
 }
 
-// awaitReading waits for a reading that was begun after the call, at most so long, and has the meter hurry.
-func (l *lookout) awaitReading(ctx context.Context, who string, atMost time.Duration, done <-chan struct{}) {
+// awaitReading waits for a reading that was begun after the call and came so much later at least, but at most so
+// long, and has the meter hurry.
+func (l *lookout) awaitReading(ctx context.Context, who string, least, atMost time.Duration, done <-chan struct{}) {
 	began, from := l.d.Clock.Now(), int64(0)
 	if s := l.latest.Load(); s != nil {
 		from = s.seq
@@ -313,7 +314,7 @@ func (l *lookout) awaitReading(ctx context.Context, who string, atMost time.Dura
 	defer timer.Stop()
 	for {
 		next := l.read.next()
-		if s := l.latest.Load(); s != nil && (s.seq > from+1 || s.seq > from && s.reading.At.After(began)) {
+		if s := l.latest.Load(); s != nil && s.seq > from+1 && s.at.Sub(began) >= least {
 			return
 		}
 		select {
