@@ -62,7 +62,7 @@ func TestPromoteIsOneMoreThanTheBestThatWaits(t *testing.T) {
 			if j := d.get(id); j.Spec.Bid != bid {
 				t.Errorf("job %d bids %d, want %d", id, j.Spec.Bid, bid)
 			}
-			if first := d.Daemon.state.queue[0].ID; first != want {
+			if first := d.pub.Load().waiting[0].ID; first != want {
 				t.Errorf("job %d is first", first)
 			}
 		}

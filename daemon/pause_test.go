@@ -9,6 +9,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/sched"
 	"pasar/target"
 	"pasar/target/targettest"
 )
@@ -32,6 +33,22 @@ func (r *running) refused(c *command) string {
 		r.w.t.Fatalf("%s was accepted", c.verb)
 	}
 	return err.Error()
+}
+
+// running is a job that holds its claim, as the scheduler is told of it.
+func (r *running) running(id pasar.JobID) (out sched.Running) {
+	r.w.t.Helper()
+	err := r.look(context.Background(), func(s *state, _ time.Time) {
+		for _, in := range s.input("").Active {
+			if in.ID == id {
+				out = in
+			}
+		}
+	})
+	if err != nil || out.ID != id {
+		r.w.t.Fatalf("job %d isn't active (%v)", id, err)
+	}
+	return out
 }
 
 func jobs(ids ...pasar.JobID) ipc.JobsRequest {
@@ -72,7 +89,7 @@ func TestAPauseThatHoldsAndTheResumeOfIt(t *testing.T) {
 		d.must(d.pause(jobs(id)))
 		d.must(d.pause(jobs(id))) // again: nothing more is asked
 		d.expect(id, pasar.Stopping)
-		if in := d.Daemon.state.input("").Active[0]; !in.Patient || in.Stopping {
+		if in := d.running(id); !in.Patient || in.Stopping {
 			t.Errorf("one that runs on until it has saved: %+v", in)
 		}
 		stops := w.machine.Stops(key(id, 1))

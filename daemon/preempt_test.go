@@ -90,8 +90,7 @@ func TestACancelWinsOverAPreemption(t *testing.T) {
 		high := d.submit(preempting("high", 2000))
 		d.expect(low, pasar.Stopping)
 		d.must(d.cancel(jobs(low)))
-		synctest.Wait()
-		if r := d.Daemon.state.input("").Active[0]; r.StopFor != high {
+		if r := d.running(low); r.StopFor != high {
 			t.Errorf("the room is no longer promised: %+v", r)
 		}
 		time.Sleep(time.Minute)
