@@ -73,16 +73,16 @@ func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) 
 		p.line(fmt.Sprintf("%s of it in the order", plural(n, "job is ahead", "jobs are ahead")))
 	}
 	if w.Until != nil && w.Until.After(now) {
-		p.line("that is over " + soon(*w.Until, now))
+		p.line("that is " + soon(*w.Until, now))
 	}
 	switch {
 	case w.Reserved == nil:
 	case w.Why == pasar.WaitTurn:
-		p.line("it would delay a reservation for " + When(*w.Reserved, now))
+		p.line("it would delay the reservation for " + When(*w.Reserved, now))
 	default:
-		p.line("it has a reservation for " + When(*w.Reserved, now) + ": nothing is started that would delay it")
+		p.line("it has its GPUs reserved " + soon(*w.Reserved, now) + ": nothing is started that would delay that")
 	}
-	if t := v.Projected.Start; t != nil && t.After(now) {
+	if t := v.Projected.Start; t != nil && t.After(now) && !near(t, w.Until) && !near(t, w.Reserved) {
 		p.line("by the estimates it starts " + soon(*t, now))
 	}
 	p.line("it is queued for " + Ago(v.QueueTime, now) + " with a bid of " + num(float64(v.Bid)))
@@ -103,6 +103,9 @@ func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) 
 		p.line("hint: `pasar gpus` shows what is the matter")
 	}
 }
+
+// near reports whether two times are the same to whoever waits.
+func near(a, b *time.Time) bool { return a != nil && b != nil && a.Sub(*b).Abs() < 2*time.Second }
 
 // holderLines is how many of those that have what a job waits for are named.
 const holderLines = 5

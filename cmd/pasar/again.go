@@ -24,7 +24,7 @@ type picture struct {
 type looker func(context.Context) (picture, error)
 
 // refreshEvery is how long --watch waits before it looks again.
-const refreshEvery = 2 * time.Second
+var refreshEvery = 2 * time.Second // a variable for tests of what a second look shows
 
 // once shows a picture.
 func (c *call) once(ctx context.Context, look looker) error {
