@@ -109,13 +109,18 @@ var cudaFault = regexp.MustCompile(`(?i)CUDA[_ ](error|failure|driver error)|CUD
 	`unspecified launch failure|launch failed|CU(BLAS|DNN|FFT|SPARSE|SOLVER)_STATUS_(EXECUTION_FAILED|INTERNAL_ERROR)|uncorrectable (ECC|NVLink)|fallen off the bus|GPU is lost|\bXid\b`)
 
 // cudaOther matches CUDA errors that mean something else than a fault.
-var cudaOther = regexp.MustCompile(`(?i)device-side assert|out of memory|OutOfMemory`)
+var cudaOther = regexp.MustCompile(`(?i)device-side assert\b|out of memory|OutOfMemory`)
 
-// gpuLine is the first line of the tail that speaks of the GPU's failure.
+// cudaTells matches what says which failure it was.
+var cudaTells = regexp.MustCompile(`(?i)uncorrectable|fallen off the bus|GPU is lost|\bXid\b|illegal|misaligned|launch fail`)
+
+// gpuLine is the first line of the tail that says which failure of the GPU it was, else the first that speaks of one.
 func gpuLine(e *Evidence) (string, bool) {
-	for _, line := range e.Tail {
-		if cudaFault.MatchString(line) && !cudaOther.MatchString(line) {
-			return line, true
+	for _, tells := range []*regexp.Regexp{cudaTells, cudaFault} {
+		for _, line := range e.Tail {
+			if cudaFault.MatchString(line) && tells.MatchString(line) && !cudaOther.MatchString(line) {
+				return line, true
+			}
 		}
 	}
 	return "", false

@@ -38,7 +38,7 @@ func TestAFaultOfTheGPUIsTheReasonAsSurelyAsItIsKnownWhose(t *testing.T) {
 			pasar.CodeGPUXid, pasar.Likely, pasar.BlameMachine, []string{"Xid 79", "GPU 1"}},
 		"hardware, its process named": {Evidence{Exit: sig(syscall.SIGKILL), Xids: []BlamedXid{xid(94, pasar.XidFailJobReset, pasar.Certain)}},
 			pasar.CodeGPUXid, pasar.Certain, pasar.BlameMachine, []string{"Xid 94"}},
-		"the program's, and its log says so": {Evidence{Exit: code(1), Tail: []string{"step 3", illegal, "ChildFailedError"}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
+		"the program's, and its log says so": {Evidence{Exit: code(1), Tail: []string{"CUDA error: see below", illegal, "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "ChildFailedError"}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
 			pasar.CodeGPUXid, pasar.Certain, pasar.BlameJob, []string{"Xid 31", "illegal memory access"}},
 		"the program's, one of several": {Evidence{Exit: code(1), Tail: []string{illegal}, Xids: []BlamedXid{xid(13, pasar.XidFailJob, pasar.Guess)}},
 			pasar.CodeGPUXid, pasar.Guess, pasar.BlameJob, []string{"Xid 13", "other jobs were on it"}},
