@@ -238,3 +238,13 @@ func TestAnEditKeepsWhatWasMet(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+func TestAGroupSharesOneReadingOfGit(t *testing.T) {
+	s := told(submitted(1, nil), submitted(2, nil), submitted(3, nil), submitted(4, nil), launched(3, 1),
+		pasar.GitRead{Job: 2, More: 1, Git: pasar.Git{Commit: "c"}})
+	for id, want := range map[pasar.JobID]bool{1: false, 2: true, 3: true, 4: false} {
+		if got := s.jobs[id].Git; (got != nil) != want || want && got.Commit != "c" {
+			t.Errorf("job %d: %+v", id, got)
+		}
+	}
+}
