@@ -231,7 +231,7 @@ func (x *explainer) reason(e *entry, a *answer) (pasar.Reason, int32) {
 		if !x.may(key, i) || !m.couldFit(x.claim(e)) {
 			continue
 		}
-		if x.ever(e, i) {
+		if m.plain || x.ever(e, i) {
 			return x.lacks(e, i)
 		}
 		if first < 0 {

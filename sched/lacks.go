@@ -23,7 +23,7 @@ func (x *explainer) fits(e *entry, i int, l *level, at time.Duration) bool {
 // change it soonest and surely comes first.
 func (x *explainer) lacks(e *entry, i int) (pasar.Reason, int32) {
 	m, l := x.machines[i], &x.scratch
-	if e.kind == slice && x.fits(e, i, &x.open[i], forever) {
+	if e.kind == slice && m.settling(x.at) && x.fits(e, i, &x.open[i], forever) {
 		at, k := x.settled(e, i)
 		until := x.time(at)
 		r := pasar.Reason{Why: pasar.WaitSettle, Until: &until}
@@ -48,6 +48,11 @@ func (x *explainer) lacks(e *entry, i int) (pasar.Reason, int32) {
 		}
 	}
 	return r, shape
+}
+
+// settling reports whether a slice on any of its GPUs may still be taking its memory.
+func (m *machine) settling(at time.Duration) bool {
+	return slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.settle > at })
 }
 
 // settled is the first moment, of those when GPUs have settled, at which a job fits, and that GPU.

@@ -14,6 +14,7 @@ type machine struct {
 	gpus      []gpu
 	hostTotal pasar.Bytes
 	base      level         // what is left now, with all that runs, has just started, or was promised room
+	plain     bool          // nothing but jobs keeps claims from its GPUs
 	booked    []reservation // on it, by time
 	instants  []level       // what is left now and at the start of each reservation, with it
 	views     []level       // the least of the instants up to each: what a job that runs so long may use
@@ -116,11 +117,13 @@ func (m *Machine) seen(uuid string) *GPUSeen {
 // What is missing while jobs are there is laid to them, since sums over processes are under-reported,
 // and is taken to be free with the last of them; without any it is there to stay.
 func (m *machine) weigh() {
+	m.plain = true
 	for k := range m.gpus {
 		g, s := &m.gpus[k], m.seen(m.gpus[k].UUID)
 		if s == nil {
 			continue
 		}
+		m.plain = false
 		g.clean = g.clean || m.base.tenants[k] > 0 && s.Strangers == 0
 		if s.Free == nil || *s.Free >= m.base.free[k] {
 			continue

@@ -64,7 +64,7 @@ func TestEveryPlanIsWhatTheOracleFinds(t *testing.T) {
 		{Jobs: 5, Stops: true},
 		{Jobs: 6, Seen: true, Stops: true, Order: true},
 	} {
-		worlds(t, 2000, mix, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+		worlds(t, 12_000, mix, func(t testing.TB, _ *rand.Rand, in sched.Input) {
 			plan := sched.Decide(in, schedtest.Epoch)
 			schedtest.Check(t, in, schedtest.Epoch, plan)
 			schedtest.Oracle(t, in, schedtest.Epoch, plan)
@@ -72,9 +72,60 @@ func TestEveryPlanIsWhatTheOracleFinds(t *testing.T) {
 	}
 }
 
+func TestEqualInputGivesAnEqualPlanWhateverTheOrderOfItsJobs(t *testing.T) {
+	worlds(t, 10_000, schedtest.Mix{Jobs: 6, Seen: true, Stops: true, Order: true}, func(t testing.TB, rnd *rand.Rand, in sched.Input) {
+		shuffled := in
+		shuffled.Waiting, shuffled.Active = slices.Clone(in.Waiting), slices.Clone(in.Active)
+		rnd.Shuffle(len(in.Waiting), func(i, k int) {
+			shuffled.Waiting[i], shuffled.Waiting[k] = shuffled.Waiting[k], shuffled.Waiting[i]
+		})
+		rnd.Shuffle(len(in.Active), func(i, k int) {
+			shuffled.Active[i], shuffled.Active[k] = shuffled.Active[k], shuffled.Active[i]
+		})
+		before := slices.Clone(shuffled.Waiting)
+		plan, again := sched.Decide(in, schedtest.Epoch), sched.Decide(shuffled, schedtest.Epoch)
+		if !reflect.DeepEqual(plan, again) {
+			t.Errorf("plans differ:\n%+v\n%+v", plan, again)
+		}
+		if !reflect.DeepEqual(before, shuffled.Waiting) {
+			t.Errorf("Decide changed its input")
+		}
+	})
+}
+
+// What is promised to the first of the waiting jobs holds, from one end to the next, when estimates are exact.
+func TestNoStartMovesAReservationWhenEstimatesAreExact(t *testing.T) {
+	worlds(t, 8_000, schedtest.Mix{Jobs: 8, Exact: true}, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+		now := schedtest.Epoch
+		promised := map[pasar.JobID]time.Time{}
+		for {
+			plan := sched.Decide(in, now)
+			if len(plan.Reservations) > 0 {
+				r := plan.Reservations[0]
+				if was, ok := promised[r.ID]; ok && r.At.After(was) {
+					t.Errorf("job %d was promised %v, and then %v", r.ID, was, r.At)
+				}
+				promised[r.ID] = r.At
+			}
+			for _, s := range plan.Starts {
+				if was, ok := promised[s.ID]; ok && now.After(was) {
+					t.Errorf("job %d was promised %v, and starts at %v", s.ID, was, now)
+				}
+			}
+			in = schedtest.After(in, plan, now)
+			if len(in.Active) == 0 {
+				return
+			}
+			end := func(r sched.Running) time.Time { return r.Started.Add(r.Estimate) }
+			now = end(slices.MinFunc(in.Active, func(a, b sched.Running) int { return end(a).Compare(end(b)) }))
+			in.Active = slices.DeleteFunc(in.Active, func(r sched.Running) bool { return !end(r).After(now) })
+		}
+	})
+}
+
 func TestAProjectionIsWhatDecidingStepByStepComesTo(t *testing.T) {
 	for _, mix := range []schedtest.Mix{{Jobs: 8, Exact: true}, {Jobs: 8, Order: true}, {Jobs: 6, Stops: true}} {
-		worlds(t, 2000, mix, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+		worlds(t, 3_000, mix, func(t testing.TB, _ *rand.Rand, in sched.Input) {
 			got, want := sched.Project(in, schedtest.Epoch, 0), schedtest.Stepwise(in, schedtest.Epoch)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("projected\n%+v\nstep by step\n%+v", got, want)
@@ -83,7 +134,88 @@ func TestAProjectionIsWhatDecidingStepByStepComesTo(t *testing.T) {
 	}
 }
 
-var _ = reflect.DeepEqual
-var _ = slices.Clone[[]int]
-var _ = time.Now
-var _ pasar.JobID
+func TestEveryJobThatFitsStartsInTheEnd(t *testing.T) {
+	for _, mix := range []schedtest.Mix{{Jobs: 8, Exact: true}, {Jobs: 8}} {
+		worlds(t, 4_000, mix, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+			p := sched.Project(in, schedtest.Epoch, 0)
+			for _, j := range in.Waiting {
+				alone := in
+				alone.Waiting, alone.Active = []sched.Job{j}, nil
+				_, starts := p.Find(j.ID)
+				if fits := len(sched.Decide(alone, schedtest.Epoch).Starts) == 1; fits != starts {
+					t.Errorf("job %d: fits is %v, starts is %v", j.ID, fits, starts)
+				}
+			}
+		})
+	}
+}
+
+func TestABidAboveEveryOtherNeverDelaysAJob(t *testing.T) {
+	worlds(t, 6_000, schedtest.Mix{Jobs: 8, Exact: true}, func(t testing.TB, rnd *rand.Rand, in sched.Input) {
+		if len(in.Waiting) == 0 {
+			return
+		}
+		before := sched.Project(in, schedtest.Epoch, 0)
+		i := rnd.IntN(len(in.Waiting))
+		in.Waiting = slices.Clone(in.Waiting)
+		in.Waiting[i].Bid = 9000
+		after := sched.Project(in, schedtest.Epoch, 0)
+		was, ok := before.Find(in.Waiting[i].ID)
+		now, still := after.Find(in.Waiting[i].ID)
+		if ok != still || now.Start.After(was.Start) {
+			t.Errorf("job %d started at %v, with the highest bid at %v (%v)", in.Waiting[i].ID, was.Start, now.Start, still)
+		}
+	})
+}
+
+func TestNothingStopsUnlessAJobAskedForIt(t *testing.T) {
+	worlds(t, 5_000, schedtest.Mix{Jobs: 6, Stops: true}, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+		for i := range in.Waiting {
+			in.Waiting[i].Preempt = false
+		}
+		if plan := sched.Decide(in, schedtest.Epoch); len(plan.Stops) > 0 {
+			t.Errorf("stops: %v", plan.Stops)
+		}
+	})
+}
+
+// A job that waits for its turn starts at once with the bid it is told.
+func TestTheBidThatAJobIsToldIsEnough(t *testing.T) {
+	worlds(t, 6_000, schedtest.Mix{Jobs: 6, Seen: true}, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+		plan := sched.Decide(in, schedtest.Epoch)
+		for id, reason := range plan.Reasons.All() {
+			if reason.Why != pasar.WaitTurn || reason.BidNeeded == nil {
+				continue
+			}
+			starts := func(bid pasar.Bid) bool {
+				raised := in
+				raised.Waiting = slices.Clone(in.Waiting)
+				raised.Waiting[slices.IndexFunc(in.Waiting, func(j sched.Job) bool { return j.ID == id })].Bid = bid
+				return slices.ContainsFunc(sched.Decide(raised, schedtest.Epoch).Starts, func(s sched.Start) bool { return s.ID == id })
+			}
+			if bid := *reason.BidNeeded; !starts(bid) {
+				t.Errorf("job %d does not start with bid %d", id, bid)
+			}
+		}
+	})
+}
+
+func TestFitsRefusesExactlyWhatCouldNeverStart(t *testing.T) {
+	worlds(t, 5_000, schedtest.Mix{Jobs: 6}, func(t testing.TB, _ *rand.Rand, in sched.Input) {
+		for i := range in.Machines {
+			in.Machines[i].Reachable, in.Machines[i].Blocked = true, ""
+		}
+		for _, j := range in.Waiting {
+			j.Machine = ""
+			alone := in
+			alone.Waiting, alone.Active = []sched.Job{j}, nil
+			err := sched.Fits(j.Claim, in.Machines)
+			if (err == nil) != (len(sched.Decide(alone, schedtest.Epoch).Starts) == 1) {
+				t.Errorf("Fits(%v): %v", j.Claim, err)
+			}
+			if err != nil && (err.Error() == "" || err.(*sched.ImpossibleError).Hint() == "") {
+				t.Errorf("Fits(%v): %q", j.Claim, err)
+			}
+		}
+	})
+}

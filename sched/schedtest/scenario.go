@@ -4,12 +4,20 @@
 // A story is a file of blocks. Each block is commands, a line "----", and what came of them up to an
 // empty line:
 //
-//	machine local cores=4 ram=64G reserve=16G     a machine; cpu_jobs=N if it differs from cores
+//	machine local cores=4 ram=64G reserve=16G     a machine; cpu_jobs=N if it differs from cores; external=avoid,
+//	                                              settle=10s, prefer=1,0 (GPUs)
 //	gpu mem=80G name=H100                         one more GPU of that machine; or virtual, unified
 //	submit 1 bid=1500 gpus=2 mem=24G ram=8G type=H100 ids=0,1 machine=local held
+//	       time=2h preempt after=3,4:any group=5 max=2 begin=+2h external=avoid
 //	bid 1 2000 | hold 1 | release 1               change a waiting job
-//	decide                                        what starts now, and why the rest waits
-//	end 1                                         a running job ends
+//	decide                                        what starts now, what stops, and why the rest waits
+//	project                                       when each job is projected to start and finish
+//	wait 30m                                      time passes
+//	end 1                                         a running job ends, and what comes after it may start
+//	progress 1 20m | safe 1 | stop 1 | pause 1    it will end in 20m; has saved; was asked to stop, or to pause
+//	leave 1                                       it has ended, and its GPU memory isn't free yet
+//	seen 0 strangers=8G who=NAME unhealthy=WHY exclusive busy free=8G settle=10s use=1:30G
+//	                                              the last look at a GPU of the last machine
 //	block local REASON | unblock local            nothing may start there
 //	unreachable local | reachable local
 //	fits gpus=2 mem=90G                           could such a claim ever fit?
@@ -111,6 +119,14 @@ func (w *world) do(t *testing.T, line string) ([]string, error) {
 		return []string{"yes"}, nil
 	case "decide":
 		return w.decide(t)
+	case "project":
+		return w.project(), nil
+	case "seen":
+		return nil, w.seen(name, flags)
+	case "wait":
+		d, err := time.ParseDuration(name)
+		w.now = w.now.Add(d)
+		return nil, err
 	case "block", "unblock", "reachable", "unreachable":
 		for i := range w.in.Machines {
 			m := &w.in.Machines[i]
@@ -133,13 +149,8 @@ func (w *world) do(t *testing.T, line string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if verb == "end" {
-		i := slices.IndexFunc(w.in.Active, func(r sched.Running) bool { return r.ID == pasar.JobID(id) })
-		if i < 0 {
-			return nil, fmt.Errorf("it isn't running")
-		}
-		w.in.Active = slices.Delete(w.in.Active, i, i+1)
-		return nil, nil
+	if slices.Contains([]string{"end", "progress", "safe", "stop", "pause", "leave"}, verb) {
+		return nil, w.running(verb, pasar.JobID(id), flags)
 	}
 	i := slices.IndexFunc(w.in.Waiting, func(j sched.Job) bool { return j.ID == pasar.JobID(id) })
 	if i < 0 {
@@ -160,6 +171,102 @@ func (w *world) do(t *testing.T, line string) ([]string, error) {
 	return nil, nil
 }
 
+// running is what happens to a running job.
+func (w *world) running(verb string, id pasar.JobID, flags []string) error {
+	i := slices.IndexFunc(w.in.Active, func(r sched.Running) bool { return r.ID == id })
+	if i < 0 {
+		return fmt.Errorf("it isn't running")
+	}
+	switch r := &w.in.Active[i]; verb {
+	case "progress":
+		d, err := time.ParseDuration(flags[0])
+		r.Ends = w.now.Add(d)
+		return err
+	case "safe":
+		r.SafeSince = w.now
+	case "stop":
+		r.Stopping = true
+	case "pause":
+		r.Stopping, r.Patient = true, true
+	case "leave":
+		r.Leaving = true
+	default:
+		w.in.Active = slices.Delete(w.in.Active, i, i+1)
+		for k := range w.in.Waiting {
+			j := &w.in.Waiting[k]
+			j.After = slices.DeleteFunc(slices.Clone(j.After), func(d pasar.Dependency) bool { return d.Job == id && d.Met(pasar.Completed) })
+		}
+	}
+	return nil
+}
+
+// seen is a look at a GPU of the last machine.
+func (w *world) seen(name string, flags []string) error {
+	if len(w.in.Machines) == 0 {
+		return fmt.Errorf("no machine yet")
+	}
+	m := &w.in.Machines[len(w.in.Machines)-1]
+	k, err := strconv.Atoi(name)
+	if err != nil || k >= len(m.GPUs) {
+		return fmt.Errorf("no such GPU")
+	}
+	s := sched.GPUSeen{UUID: m.GPUs[k].UUID, Idle: true}
+	err = each(flags, func(key, value string) (err error) {
+		switch key {
+		case "strangers":
+			s.Strangers, err = pasar.ParseBytes(value)
+			s.Idle = false
+		case "who":
+			s.Who = value
+		case "unhealthy":
+			s.Unhealthy = value
+		case "exclusive":
+			s.Exclusive = true
+		case "busy":
+			s.Idle = false
+		case "free":
+			var b pasar.Bytes
+			b, err = pasar.ParseBytes(value)
+			s.Free = &b
+		case "settle":
+			var d time.Duration
+			d, err = time.ParseDuration(value)
+			s.Settle = w.now.Add(d)
+		case "use":
+			id, mem, _ := strings.Cut(value, ":")
+			n, _ := strconv.ParseInt(id, 10, 64)
+			u := sched.Use{ID: pasar.JobID(n)}
+			u.Mem, err = pasar.ParseBytes(mem)
+			s.Use = append(s.Use, u)
+		default:
+			err = fmt.Errorf("unknown flag %s", key)
+		}
+		return err
+	})
+	m.Seen = append(slices.DeleteFunc(slices.Clone(m.Seen), func(o sched.GPUSeen) bool { return o.UUID == s.UUID }), s)
+	return err
+}
+
+// project tells a projection.
+func (w *world) project() (said []string) {
+	p := sched.Project(w.in, w.now, 0)
+	for _, f := range p.Jobs {
+		line := fmt.Sprintf("#%d from %s", f.ID, f.Start.Format("15:04"))
+		if !f.Finish.IsZero() {
+			line += " to " + f.Finish.Format("15:04")
+		}
+		line += " on " + f.Machine
+		for _, g := range f.GPUs {
+			line += fmt.Sprintf(" gpu%d", g.Index)
+		}
+		if f.Guess {
+			line += ", at a guess"
+		}
+		said = append(said, line)
+	}
+	return said
+}
+
 func (w *world) machine(name string, flags []string) error {
 	m := sched.Machine{Inventory: pasar.Inventory{Machine: name}, Reachable: true}
 	cpuJobs := -1
@@ -173,6 +280,14 @@ func (w *world) machine(name string, flags []string) error {
 			m.RAM, err = pasar.ParseBytes(value)
 		case "reserve":
 			m.Reserve, err = pasar.ParseBytes(value)
+		case "external":
+			m.External = pasar.External(value)
+		case "settle":
+			m.Settles, err = time.ParseDuration(value)
+		case "prefer":
+			for _, k := range strings.Split(value, ",") {
+				m.Prefer = append(m.Prefer, fmt.Sprintf("GPU-%04s-%s", k, name))
+			}
 		default:
 			err = fmt.Errorf("unknown flag %s", key)
 		}
@@ -218,6 +333,9 @@ func (w *world) submit(name string, flags []string) error {
 	j, _, err := parseJob(flags)
 	w.now = w.now.Add(time.Minute)
 	j.ID, j.QueueTime = pasar.JobID(id), w.now
+	if !j.NotBefore.IsZero() {
+		j.NotBefore = w.now.Add(j.NotBefore.Sub(time.Unix(0, 0)))
+	}
 	w.in.Waiting = append(w.in.Waiting, j)
 	return err
 }
@@ -246,6 +364,28 @@ func parseJob(flags []string) (j sched.Job, gpus int, err error) {
 			j.Machine = value
 		case "held":
 			j.Held = true
+		case "time":
+			j.Estimate, err = time.ParseDuration(value)
+		case "preempt":
+			j.Preempt = true
+		case "after":
+			for _, v := range strings.Split(value, ",") {
+				job, on, _ := strings.Cut(v, ":")
+				n, _ := strconv.ParseInt(job, 10, 64)
+				j.After = append(j.After, pasar.Dependency{Job: pasar.JobID(n), On: pasar.Condition(on)})
+			}
+		case "group":
+			var n int64
+			n, err = strconv.ParseInt(value, 10, 64)
+			j.Group = pasar.JobID(n)
+		case "max":
+			j.GroupMax, err = strconv.Atoi(value)
+		case "begin":
+			var d time.Duration
+			d, err = time.ParseDuration(value)
+			j.NotBefore = time.Unix(0, 0).Add(d)
+		case "external":
+			j.Claim.External = pasar.External(value)
 		default:
 			err = fmt.Errorf("unknown flag %s", key)
 		}
@@ -286,6 +426,9 @@ func (w *world) decide(t *testing.T) ([]string, error) {
 		}
 		said = append(said, fmt.Sprintf("#%d starts on %s", s.ID, where))
 	}
+	for _, s := range plan.Stops {
+		said = append(said, fmt.Sprintf("#%d stops for #%d", s.ID, s.For))
+	}
 	for id, reason := range plan.Reasons.All() {
 		line := fmt.Sprintf("#%d %s", id, reason.Sentence())
 		if b := reason.BidNeeded; b != nil {
@@ -297,6 +440,15 @@ func (w *world) decide(t *testing.T) ([]string, error) {
 		said = []string{"nothing waits"}
 	}
 	w.in = After(w.in, plan, w.now)
+	for i := range w.in.Active {
+		r := &w.in.Active[i]
+		r.Preemptible = true
+		if k := slices.IndexFunc(plan.Stops, func(s sched.Stop) bool { return s.ID == r.ID }); k >= 0 {
+			r.Stopping, r.StopFor = true, plan.Stops[k].For
+			waiting := slices.IndexFunc(w.in.Waiting, func(j sched.Job) bool { return j.ID == r.StopFor })
+			w.in.Waiting[waiting].Promised = true
+		}
+	}
 	return said, nil
 }
 
@@ -306,7 +458,7 @@ func After(in sched.Input, plan sched.Plan, now time.Time) sched.Input {
 	for _, s := range plan.Starts {
 		i := slices.IndexFunc(in.Waiting, func(j sched.Job) bool { return j.ID == s.ID })
 		j := in.Waiting[i]
-		in.Active = append(in.Active, sched.Running{ID: j.ID, Bid: j.Bid, Grant: s.Grant, Started: now, Estimate: j.Estimate})
+		in.Active = append(in.Active, sched.Running{ID: j.ID, Bid: j.Bid, Grant: s.Grant, Started: now, Estimate: j.Estimate, Group: j.Group})
 		in.Waiting = slices.Delete(in.Waiting, i, i+1)
 	}
 	return in
