@@ -243,9 +243,9 @@ func watching(then string) pasar.Spec {
 	return s
 }
 
-// saying leaves a marker.
+// saying leaves a marker, with programs that SIGTERM doesn't reach.
 func saying(marker string) string {
-	return `printf '%s' '` + marker + `' > "$PASAR_CHECKPOINT_READY.new"; mv "$PASAR_CHECKPOINT_READY.new" "$PASAR_CHECKPOINT_READY"; `
+	return `(trap '' TERM; printf '%s' '` + marker + `' > "$PASAR_CHECKPOINT_READY.new"; mv "$PASAR_CHECKPOINT_READY.new" "$PASAR_CHECKPOINT_READY"); `
 }
 
 // ready waits until a script has begun to watch.
@@ -378,23 +378,28 @@ func TestAJobWithoutSigtermGetsNoneAndItsGraceAllTheSame(t *testing.T) {
 
 func TestAtItsTimeLimitAJobIsPausedIfItSavedAndElseFails(t *testing.T) {
 	h, ctx := newContractHome(t)
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		then  string
 		state pasar.State
 	}{
 		"it saves":         {saying(`{"checkpoint": "/etc"}`) + "exit 75", pasar.Paused},
 		"without a marker": {"exit 75", pasar.Failed},
 		"it does nothing":  {"while :; do sleep 0.01; done", pasar.Failed},
-	} {
+	}
+	ids := map[string]pasar.JobID{}
+	for name, c := range cases {
 		s := watching(c.then)
 		s.Argv[2] = `echo "grace $PASAR_GRACE_SECONDS"; ` + s.Argv[2]
-		s.TimeLimit, s.CheckpointGrace = pasar.Duration(300*time.Millisecond), pasar.Duration(time.Second)
-		id := h.queue(ctx, s)
-		v := h.awaitState(ctx, id, c.state)
+		// Long enough for a busy machine to have begun by then, and to save.
+		s.TimeLimit, s.CheckpointGrace = pasar.Duration(3*time.Second), pasar.Duration(3*time.Second)
+		ids[name] = h.queue(ctx, s)
+	}
+	for name, id := range ids {
+		v := h.awaitState(ctx, id, cases[name].state)
 		if v.Verdict.Reason != pasar.CodeTimeLimit || v.Attempts[0].Stop == nil || v.Attempts[0].Stop.Why != pasar.StopLimit {
 			t.Errorf("%s: %+v, stop %+v", name, v.Verdict, v.Attempts[0].Stop)
 		}
-		if out := h.output(id, 1); !strings.HasPrefix(out, "grace 1\n") {
+		if out := h.output(id, 1); !strings.HasPrefix(out, "grace 3\n") {
 			t.Errorf("%s: output %q", name, out)
 		}
 	}
