@@ -135,9 +135,9 @@ func (d *Daemon) foresee(ctx context.Context) {
 type reach struct{ doublings atomic.Int32 }
 
 const (
-	forecastWork    = 500_000                // passes × waiting jobs of a projection at first
-	forecastTakes   = 250 * time.Millisecond // what one may take; half as far is looked after one that took longer,
-	forecastAtLeast = 16                     // but never fewer passes
+	forecastWork    = 200_000_000 // passes × waiting jobs of a projection at first: to the end of ten thousand
+	forecastTakes   = time.Second // what one may take; half as far is looked after one that took longer,
+	forecastAtLeast = 16          // but never fewer passes
 )
 
 // passes is how many passes a projection of so many waiting jobs makes; 0: as many as it takes.

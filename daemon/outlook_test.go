@@ -297,7 +297,7 @@ func TestALongQueueIsLookedAtNoFurtherThanIsBearable(t *testing.T) {
 		t.Errorf("a short queue is cut after %d passes", n)
 	}
 	at := r.passes(10_000)
-	r.learn(&forecast{took: pasar.Duration(time.Second)})
+	r.learn(&forecast{took: pasar.Duration(forecastTakes + 1)})
 	if got := r.passes(10_000); got >= at {
 		t.Errorf("after one that took too long, %d passes are made instead of %d", got, at)
 	}
