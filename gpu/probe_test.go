@@ -105,7 +105,7 @@ func sight(index int) Sight {
 type stable struct {
 	t      *testing.T
 	driver Driver
-	tough  bool // they don't end when they are killed
+	tough  bool // those born from now on don't end when they are killed
 
 	mu     sync.Mutex // guards what follows
 	born   int
@@ -116,7 +116,7 @@ func (s *stable) spawn() (spawned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.born++
-	n := s.born
+	n, tough := s.born, s.tough
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ended := make(chan struct{})
@@ -134,13 +134,13 @@ func (s *stable) spawn() (spawned, error) {
 	s.living[n] = end
 	go func() {
 		_ = ServeProbe(inR, outW, s.driver)
-		if !s.tough {
+		if !tough {
 			end()
 		}
 	}()
 	return spawned{pid: n, in: inW, out: outR,
 		kill: func() error {
-			if !s.tough {
+			if !tough {
 				end()
 			}
 			return nil
