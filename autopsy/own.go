@@ -23,7 +23,11 @@ var ownRules = []rule{
 	},
 	{
 		name: "preempted",
-		when: func(e *Evidence) bool { return stoppedFor(e, pasar.StopPreempt) && !exitedWell(e) },
+		// One that exits 0 on SIGTERM has saved and gone; the pause file alone is answered with another code, so
+		// that one that exits 0 was done.
+		when: func(e *Evidence) bool {
+			return stoppedFor(e, pasar.StopPreempt) && !(exitedWell(e) && e.StopStep == pasar.StepFile)
+		},
 		code: pasar.CodePreempted,
 		summary: func(e *Evidence) string {
 			return "preempted by " + or(e.For, "a job with a higher bid") + howStopped(e)
@@ -163,7 +167,7 @@ func ended(e *Evidence) string {
 // though is what a verdict adds for a job that was asked to pause or to make room and ended as it ended.
 func though(e *Evidence) string {
 	switch {
-	case stoppedFor(e, pasar.StopPreempt) && exitedWell(e):
+	case stoppedFor(e, pasar.StopPreempt) && exitedWell(e) && e.StopStep == pasar.StepFile:
 		return ", though it was asked to make room"
 	case !stoppedFor(e, pasar.StopPause) || e.Exit == nil || exit(pasar.ExitPaused)(e):
 		return ""
