@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"pasar"
 	"pasar/ipc"
@@ -12,7 +13,8 @@ import (
 )
 
 // serveGPUs answers with every GPU and what is on it.
-func (d *Daemon) serveGPUs(_ context.Context, c *ipc.Call) error {
+func (d *Daemon) serveGPUs(ctx context.Context, c *ipc.Call) error {
+	d.awaitMachines(ctx)
 	b, err := d.gpusJSON()
 	if err != nil {
 		return err
@@ -23,15 +25,50 @@ func (d *Daemon) serveGPUs(_ context.Context, c *ipc.Call) error {
 // gpusJSON is the JSON of a pasar.GPUsView, as last published and last read.
 func (d *Daemon) gpusJSON() ([]byte, error) {
 	p := d.pub.Load()
-	v := pasar.GPUsView{Schema: pasar.Schema, Machines: []pasar.MachineView{}}
-	for _, name := range sortedKeys(p.machines) {
-		v.Machines = append(v.Machines, d.machineView(p, p.machines[name]))
-	}
+	v := pasar.GPUsView{Schema: pasar.Schema, Machines: d.machineViews(p)}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode GPUs: %w", err)
 	}
 	return b, nil
+}
+
+// firstLook is how long who asks about machines waits for a daemon that has just begun to look at its own.
+const firstLook = 5 * time.Second
+
+// awaitMachines waits until there is a machine to tell of, for a while.
+func (d *Daemon) awaitMachines(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	for {
+		next := d.changed.next()
+		if p := d.pub.Load(); len(p.machines) > 0 || len(p.incident) > 0 || p.problem != "" {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// machineViews are all machines. One that nobody could look at since the data began is there as well, with why.
+func (d *Daemon) machineViews(p *published) []pasar.MachineView {
+	views := []pasar.MachineView{}
+	for _, name := range sortedKeys(p.machines) {
+		views = append(views, d.machineView(p, p.machines[name]))
+	}
+	if len(views) > 0 {
+		return views
+	}
+	m := pasar.MachineView{Name: pasar.LocalMachine, GPUs: []pasar.GPUView{}, Notes: []string{}, Trouble: pasar.Known("they haven't been seen yet")}
+	for _, in := range p.incident {
+		if in.What == "gpu" {
+			m.Trouble = cleaned(in.Detail)
+		}
+	}
+	return append(views, m)
 }
 
 // machineView is a machine with what is given out of it and what the last reading saw there.

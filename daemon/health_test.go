@@ -267,6 +267,9 @@ func TestADaemonThatStartsWithABrokenDriverGetsItsGPUsOnceItAnswers(t *testing.T
 		if in := d.incidents(); len(in) != 1 || !strings.Contains(in[0], "can't look at this machine") {
 			t.Errorf("incidents %q", in)
 		}
+		if m := d.status().Machines; len(m) != 1 || m[0].Reachable || m[0].Trouble == nil || !strings.Contains(*m[0].Trouble, "can't look at this machine") {
+			t.Errorf("a machine that nobody could look at is shown as %+v", m)
+		}
 		broken = false
 		g.show(func(r *pasar.Reading) { r.Trouble = "" })
 		a := d.submit(spec("a", 1000))

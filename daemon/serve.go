@@ -181,7 +181,8 @@ func (d *Daemon) viewJSON(ctx context.Context, id pasar.JobID) ([]byte, error) {
 	return json.Marshal(d.view(j, p.reasonFor(j), f))
 }
 
-func (d *Daemon) serveStatus(_ context.Context, c *ipc.Call) error {
+func (d *Daemon) serveStatus(ctx context.Context, c *ipc.Call) error {
+	d.awaitMachines(ctx)
 	b, err := json.Marshal(d.status())
 	if err != nil {
 		return fmt.Errorf("encode status: %w", err)

@@ -8,7 +8,7 @@ func (d *Daemon) status() pasar.StatusView {
 	v := pasar.StatusView{
 		Schema: pasar.Schema, Version: pasar.Version, Pid: d.Pid, StartedAt: d.started.UTC(),
 		DataDir: d.DataDir, Socket: d.Socket, Jobs: map[pasar.State]int{},
-		Machines: []pasar.MachineView{}, Problem: pasar.Known(p.problem), Incidents: []pasar.IncidentView{},
+		Machines: d.machineViews(p), Problem: pasar.Known(p.problem), Incidents: []pasar.IncidentView{},
 	}
 	for _, s := range pasar.States {
 		v.Jobs[s] = p.finished[s]
@@ -16,9 +16,6 @@ func (d *Daemon) status() pasar.StatusView {
 	v.Jobs[pasar.Queued], v.Jobs[pasar.Paused] = len(p.waiting), len(p.paused)
 	for _, j := range p.active {
 		v.Jobs[j.state()]++
-	}
-	for _, name := range sortedKeys(p.machines) {
-		v.Machines = append(v.Machines, d.machineView(p, p.machines[name]))
 	}
 	for _, in := range p.incident {
 		v.Incidents = append(v.Incidents, pasar.IncidentView{At: in.At.UTC(), What: in.What, Detail: pasar.Clean(in.Detail)})
