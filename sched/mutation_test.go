@@ -50,6 +50,10 @@ var mutations = []struct {
 	{"bids come first", "order.go", "return cmp.Compare(b.Bid, a.Bid)", "return cmp.Compare(a.Bid, b.Bid)", "TestABidAbove"},
 	{"a projection lets groups go on", "lookahead.go", "p.groups[no]--", "_ = no", "TestAProjectionIs"},
 	{"a projection meets dependencies", "lookahead.go", "e.after--", "_ = e", "TestAProjectionIs"},
+	{"only who has waited long goes before its elders", "candidates.go", "urgentWaits = 10 ", "urgentWaits = 1 ", "TestNoStartMoves"},
+	{"only who takes next to nothing goes before its elders", "candidates.go", "urgentPart  = 0.01", "urgentPart  = 1.0", "TestEveryPlan"},
+	{"a reservation that rests on a guess is kept clear sooner", "reserve.go", "return p.at + (r.at-p.at)/guessPart", "return r.at", "TestEveryPlan"},
+	{"no job is passed over for ever", "entry.go", "return e.held || ", "return len(p.jobs) > 1 && e.id == 3 || e.held || ", "TestEveryJobThatFits"},
 	{"the bid told is enough to pass", "order.go", "raised.Bid++", "raised.Bid += 0", "TestTheBid"},
 }
 

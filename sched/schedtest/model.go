@@ -32,6 +32,7 @@ type span struct {
 	from, to time.Duration
 	clear    time.Duration // reserves: who starts before must be gone by then, or leave it its room
 	guess    bool          // to is one
+	late     bool          // to was put off, since it isn't gone when a reservation is to be clear
 	kind     spanKind
 }
 
@@ -198,7 +199,7 @@ func (w *model) freeAt(i, k int, at time.Duration) (pasar.Bytes, int) {
 		if s.from <= at && at < s.to {
 			free -= s.mem[k]
 			onIt++
-			if s.kind != reserves {
+			if s.kind != reserves && !s.late {
 				sinceNow++
 			}
 		}

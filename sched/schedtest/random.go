@@ -35,7 +35,11 @@ func Random(rnd *rand.Rand, mix Mix) sched.Input {
 			look(rnd, &in.Machines[i])
 		}
 	}
-	for id := range rnd.IntN(5) {
+	tries := rnd.IntN(5)
+	if mix.Stops {
+		tries += rnd.IntN(8) // so that often there is a choice of whom to stop
+	}
+	for id := range tries {
 		if r, ok := randomRunning(rnd, in, pasar.JobID(900+id), mix); ok {
 			in.Active = append(in.Active, r)
 		}
