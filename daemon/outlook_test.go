@@ -198,7 +198,7 @@ func TestEstimatesComeFromWhatIsSaidThenHistoryThenPace(t *testing.T) {
 			t.Errorf("estimate %v by %v, %v left", v.EstRuntime, v.EstSource, v.Remaining)
 		}
 		third := d.submit(unsaid(time.Hour))
-		if v := d.seen(third); v.Projected.Start == nil || v.Projected.Start.Sub(time.Now()) != 10*time.Minute {
+		if v := d.seen(third); v.Projected.Start == nil || time.Until(*v.Projected.Start) != 10*time.Minute {
 			t.Errorf("behind a job of 10 minutes by history it starts %v", v.Projected.Start)
 		}
 		for i := range 10 {
@@ -211,7 +211,7 @@ func TestEstimatesComeFromWhatIsSaidThenHistoryThenPace(t *testing.T) {
 		if v = d.seen(second); *v.EstSource != "progress" || v.Remaining.Seconds() != 1800 {
 			t.Errorf("estimate %v by %s, %v left", v.EstRuntime, *v.EstSource, v.Remaining)
 		}
-		if v := d.seen(third); v.Projected.Start.Sub(time.Now()) != 30*time.Minute {
+		if v := d.seen(third); time.Until(*v.Projected.Start) != 30*time.Minute {
 			t.Errorf("behind a job of 30 minutes by its pace it starts %v", v.Projected.Start)
 		}
 	})
