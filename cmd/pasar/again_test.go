@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,22 +16,28 @@ import (
 func TestAWatchedPictureIsOneValueALineOffATerminal(t *testing.T) {
 	defer func(d time.Duration) { refreshEvery = d }(refreshEvery)
 	refreshEvery = time.Millisecond
+	var mu sync.Mutex // guards n and enough
 	var enough func()
 	n := 0
-	f := newFake(t, verbs{ipc.VerbGPUs: func(_ context.Context, c *ipc.Call) error {
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
 		if n++; n == 4 {
 			enough()
 		}
+		return n
+	}
+	f := newFake(t, verbs{ipc.VerbGPUs: func(_ context.Context, c *ipc.Call) error {
+		count()
 		return c.Answer(ipc.ViewAnswer{JSON: []byte(`{"schema":1,"machines":[]}`)})
 	}, ipc.VerbList: func(_ context.Context, c *ipc.Call) error {
-		if n++; n == 4 {
-			enough()
-		}
-		return c.Chunk(append(jobView(t, job(pasar.JobID(n), pasar.Running, "")), '\n'))
+		return c.Chunk(append(jobView(t, job(pasar.JobID(count()), pasar.Running, "")), '\n'))
 	}}.handle)
 	for _, line := range []string{"gpus --watch --json", "ls --watch --json", "gpus --watch", "ls --watch", "ls --watch --format id"} {
 		ctx, cancel := context.WithCancel(t.Context())
+		mu.Lock()
 		n, enough = 0, cancel
+		mu.Unlock()
 		r := runIn(t, ctx, f.env(), strings.Fields(line)...)
 		cancel()
 		values := strings.Count(r.out, "\n")
