@@ -131,7 +131,7 @@ func (r Reason) until() string {
 // seconds if they matter.
 func (r Reason) clock(t time.Time) string {
 	layout := "15:04"
-	if r.Why == WaitSettle || r.Why == WaitRetry {
+	if r.Why == WaitSettle || r.Why == WaitRetry || !r.Since.IsZero() && t.Sub(r.Since) < 10*time.Minute {
 		layout = "15:04:05"
 	}
 	if !r.Since.IsZero() {

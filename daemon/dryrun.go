@@ -86,6 +86,7 @@ func (d *Daemon) servePlanBid(ctx context.Context, c *ipc.Call) error {
 }
 
 func (d *Daemon) answerPlan(ctx context.Context, c *ipc.Call, cmd *command) error {
+	d.lookFirst(ctx)
 	end, err := c.Turn(ctx)
 	if err != nil {
 		return err

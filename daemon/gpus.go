@@ -15,6 +15,7 @@ import (
 // serveGPUs answers with every GPU and what is on it.
 func (d *Daemon) serveGPUs(ctx context.Context, c *ipc.Call) error {
 	d.awaitMachines(ctx)
+	d.lookFirst(ctx)
 	b, err := d.gpusJSON()
 	if err != nil {
 		return err

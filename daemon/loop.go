@@ -46,6 +46,10 @@ type outcome struct {
 
 // do hands a command to the loop and waits until it is durable.
 func (d *Daemon) do(ctx context.Context, c *command) (outcome, error) {
+	switch c.verb {
+	case ipc.VerbRelease, ipc.VerbResume, ipc.VerbRestart, ipc.VerbUndrain: // a job may start upon it
+		d.lookFirst(ctx)
+	}
 	c.reply = make(chan outcome, 1)
 	select {
 	case d.inbox <- message{command: c}:

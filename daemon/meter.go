@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/sched"
 )
 
 // A lookout takes the meter's readings: it publishes the latest for readers, who never wait, follows what
@@ -174,13 +175,55 @@ func (d *Daemon) setPace() {
 		return
 	}
 	pace := pasar.PaceIdle
-	if len(d.state.active) > 0 || len(d.leaving) > 0 {
+	if len(d.state.active) > 0 || len(d.leaving) > 0 || slices.ContainsFunc(d.state.queue, func(j sched.Job) bool { return !j.Held }) {
 		pace = pasar.PaceSteady
 	}
 	if len(d.state.queue) > 0 && slices.ContainsFunc(d.leaving, func(l *leaver) bool { return !l.leaked }) {
 		pace = pasar.PaceUrgent
 	}
 	d.lookout.want("loop", pace)
+}
+
+const (
+	// freshFor is how old a reading may be when somebody asks for GPUs, or about them: a little more than the
+	// steady pace, so that only a daemon that was idle has to look first.
+	freshFor = 2500 * time.Millisecond
+	// freshPatience is how long a request waits for a fresh reading. Past it the old one has to do.
+	freshPatience = 1500 * time.Millisecond
+)
+
+// lookFirst waits for a fresh reading where the latest is an idle daemon's: what strangers took since then must
+// not be given out, nor shown as free.
+func (d *Daemon) lookFirst(ctx context.Context) {
+	l := d.lookout
+	p := d.pub.Load()
+	if l == nil || p == nil || !slices.ContainsFunc(p.machines[pasar.LocalMachine].GPUs, func(g pasar.GPU) bool { return !g.Virtual }) {
+		return
+	}
+	fresh := func() bool {
+		s := l.latest.Load()
+		return s != nil && d.Clock.Now().Sub(s.at) < freshFor
+	}
+	if fresh() {
+		return
+	}
+	patience := time.NewTimer(freshPatience)
+	defer patience.Stop()
+	l.want("ask", pasar.PaceUrgent)
+	defer l.want("ask", pasar.PaceIdle)
+	for {
+		next := l.read.next()
+		if fresh() {
+			return
+		}
+		select {
+		case <-next:
+		case <-patience.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // A room is what a decision needs to know of a GPU.

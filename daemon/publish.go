@@ -149,7 +149,7 @@ func (p *published) complete(j *job, r pasar.Reason, ok bool) *pasar.Reason {
 	case !ok: // just recovered, or queued since: the scheduler is about to look
 		r = pasar.Reason{Why: pasar.WaitDaemon, Detail: "it has just begun to look"}
 	}
-	r.Since = j.QueueTime
+	r.Since = j.waitsSince()
 	return &r
 }
 

@@ -66,6 +66,9 @@ func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 	if err := d.checkSubmit(&r); err != nil {
 		return err
 	}
+	if r.Spec.Claim.Kind != pasar.NoGPU {
+		d.lookFirst(ctx)
+	}
 	o, err := d.do(ctx, d.submit(r))
 	if err != nil {
 		return err
@@ -183,6 +186,7 @@ func (d *Daemon) viewJSON(ctx context.Context, id pasar.JobID) ([]byte, error) {
 
 func (d *Daemon) serveStatus(ctx context.Context, c *ipc.Call) error {
 	d.awaitMachines(ctx)
+	d.lookFirst(ctx)
 	b, err := json.Marshal(d.status())
 	if err != nil {
 		return fmt.Errorf("encode status: %w", err)

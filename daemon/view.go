@@ -91,7 +91,7 @@ func (d *Daemon) attemptViews(v *pasar.JobView, j *job) pasar.Duration {
 	for i := range j.Attempts {
 		a := &j.Attempts[i]
 		av := attemptView(a, lost.attempts[i])
-		if i == len(j.Attempts)-1 && j.holds() && !a.StartedAt.IsZero() {
+		if i == len(j.Attempts)-1 && j.underWay() && a.Exit == nil && !a.StartedAt.IsZero() {
 			av.RunTime = pasar.Known(d.ranFor(a))
 		}
 		if av.RunTime != nil {

@@ -53,11 +53,20 @@ func element(v *pasar.JobView) string {
 	return strings.Join(parts, ",")
 }
 
+// waitsSince is when a waiting job last began to wait: one that was preempted has kept its place in the queue, but
+// it ran meanwhile.
+func waitsSince(v *pasar.JobView) time.Time {
+	if v.Waiting != nil && !v.Waiting.Since.IsZero() {
+		return v.Waiting.Since
+	}
+	return v.QueueTime
+}
+
 // jobTime is how long a job ran, runs, or waits.
 func jobTime(v *pasar.JobView, now time.Time) string {
 	switch {
 	case v.State == pasar.Queued || v.State == pasar.Awaiting:
-		return Ago(v.QueueTime, now)
+		return Ago(waitsSince(v), now)
 	case v.RunTime != nil:
 		return v.RunTime.String()
 	}

@@ -16,7 +16,7 @@ func Status(v *pasar.StatusView, now time.Time, s Style) string {
 	}
 	p.field("jobs", counts(v.Jobs))
 	for i := range v.Machines {
-		p.machine(&v.Machines[i])
+		p.machine(&v.Machines[i], now)
 	}
 	if v.Place != nil {
 		p.field("supervisors", placed(v))
@@ -60,14 +60,29 @@ func counts(jobs map[pasar.State]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *page) machine(m *pasar.MachineView) {
+func (p *page) machine(m *pasar.MachineView, now time.Time) {
 	line := fmt.Sprintf("%d of %d places without a GPU taken, %s of %s host memory claimed", m.CPUUsed, m.CPUJobs, m.HostUsed, m.HostMemory)
 	if !m.Reachable {
 		line = "not reachable"
 	}
 	p.field(pasar.Clean(m.Name), line)
+	if m.Drained != nil {
+		p.field("", p.s.paint(red, drainedWords(m.Drained, now)))
+	}
+	if m.Trouble != nil {
+		p.field("", p.s.paint(red, "GPUs can't be looked at: "+pasar.Clean(*m.Trouble)))
+	}
 	for _, g := range m.GPUs {
 		p.field("  GPU "+num(float64(g.Index)), gpu(&g))
+		if g.Drained != nil {
+			p.field("", p.s.paint(red, drainedWords(g.Drained, now)))
+		}
+		if g.Status != nil && *g.Status != pasar.GPUOK && g.Drained == nil {
+			p.field("", p.s.paint(red, string(*g.Status)))
+		}
+		if strangers := p.strangers(&g); len(strangers) > 0 {
+			p.field("", p.s.paint(yellow, "not pasar's: ")+strings.Join(strangers, ", "))
+		}
 	}
 	for _, n := range m.Notes {
 		p.field("  note", pasar.Clean(n))
@@ -77,6 +92,9 @@ func (p *page) machine(m *pasar.MachineView) {
 func gpu(g *pasar.GPUView) string {
 	s := fmt.Sprintf("%s, %s free of %s", pasar.Clean(g.Name), g.Free, g.Total)
 	if len(g.Jobs) == 0 {
+		if g.Drained != nil || len(g.Processes) > 0 {
+			return s
+		}
 		return s + ", idle"
 	}
 	const most = 8

@@ -85,7 +85,13 @@ func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) 
 	if t := v.Projected.Start; t != nil && t.After(now) && !near(t, w.Until) && !near(t, w.Reserved) {
 		p.line("by the estimates it starts " + soon(*t, now))
 	}
-	p.line("it is queued for " + Ago(v.QueueTime, now) + " with a bid of " + num(float64(v.Bid)))
+	p.line("it is queued for " + Ago(waitsSince(v), now) + " with a bid of " + num(float64(v.Bid)))
+	if a := lastAttempt(v); a != nil && a.Verdict != nil {
+		p.line(fmt.Sprintf("attempt %d: %s", a.Attempt, pasar.Clean(a.Verdict.Summary)))
+		if v.LastCheckpoint != nil {
+			p.line("it can go on from the checkpoint " + event(v.LastCheckpoint, now))
+		}
+	}
 	if b := w.BidNeeded; b != nil {
 		p.line(fmt.Sprintf("hint: `pasar bid %d %d` would put it first", v.ID, *b))
 	}
