@@ -55,7 +55,7 @@ func (d *Daemon) hold(r ipc.JobsRequest, held bool) *command {
 	if held {
 		verb = ipc.VerbHold
 	}
-	return &command{verb: verb, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: verb, looks: !held, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
 		var ch change // its jobs are those that were changed
 		for _, id := range r.Jobs {
 			j := s.jobs[id]

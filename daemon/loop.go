@@ -26,6 +26,7 @@ type command struct {
 	request string // the client's random id; a repeat gets the first answer
 	check   func(s *state, now time.Time) (change, error)
 	reply   chan outcome // buffered
+	looks   bool         // a job may start on a GPU upon it, so that those are looked at before
 }
 
 // A change is a command that was accepted.
@@ -46,8 +47,7 @@ type outcome struct {
 
 // do hands a command to the loop and waits until it is durable.
 func (d *Daemon) do(ctx context.Context, c *command) (outcome, error) {
-	switch c.verb {
-	case ipc.VerbRelease, ipc.VerbResume, ipc.VerbRestart, ipc.VerbUndrain: // a job may start upon it
+	if c.looks {
 		d.lookFirst(ctx)
 	}
 	c.reply = make(chan outcome, 1)

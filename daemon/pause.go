@@ -79,7 +79,7 @@ func cantPause(j *job) *ipc.Error {
 
 // resume is the command that puts paused jobs back into the queue.
 func (d *Daemon) resume(r ipc.JobsRequest) *command {
-	return &command{verb: ipc.VerbResume, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbResume, looks: true, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
 		var ch change // its jobs are those that were changed
 		for _, id := range r.Jobs {
 			if j := s.jobs[id]; j != nil && j.Phase == phasePaused {

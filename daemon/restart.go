@@ -29,7 +29,7 @@ func (d *Daemon) restarted(r *ipc.RestartRequest, old *job) (pasar.Spec, error) 
 // history has it, for one that has left memory. Of the jobs that it comes after it waits for those that
 // haven't ended: whoever restarts it has seen how the others did.
 func (d *Daemon) restart(r ipc.RestartRequest, old *job, spec pasar.Spec) *command {
-	return &command{verb: ipc.VerbRestart, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbRestart, looks: true, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
 		j := s.jobs[r.Job]
 		if j == nil {
 			j = old

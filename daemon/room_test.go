@@ -294,3 +294,28 @@ func TestAJobWhoseGPUWasLostIsToldSo(t *testing.T) {
 		})
 	}
 }
+
+// An idle daemon looks seldom; what strangers took meanwhile is not given out.
+func TestAnIdleDaemonLooksBeforeItGivesOutAGPU(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := metered(newWorld(t, 2))
+		d := w.start(nil)
+		time.Sleep(time.Hour + 3*time.Second)
+		used, name := 60*gib, "python"
+		g.set(func(r *pasar.Reading) {
+			for i := range r.GPUs {
+				r.GPUs[i].Used = &used
+				r.GPUs[i].Processes = []pasar.GPUProcess{{Pid: 7 + i, Name: name, User: "bob", Used: &used}}
+			}
+		})
+		avoid, slice := spec("avoid", 1000), spec("slice", 1000)
+		avoid.Claim.External = pasar.ExternalAvoid
+		slice.Claim = pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: 40 * gib, Limit: 44 * gib}
+		for _, id := range []pasar.JobID{d.submit(avoid), d.submit(slice)} {
+			d.expect(id, pasar.Queued)
+			if v := d.seen(id); v.Waiting == nil || v.Waiting.Why != pasar.WaitStranger && v.Waiting.Why != pasar.WaitMemory {
+				t.Errorf("job %d: %+v", id, v.Waiting)
+			}
+		}
+	})
+}

@@ -66,9 +66,6 @@ func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 	if err := d.checkSubmit(&r); err != nil {
 		return err
 	}
-	if r.Spec.Claim.Kind != pasar.NoGPU {
-		d.lookFirst(ctx)
-	}
 	o, err := d.do(ctx, d.submit(r))
 	if err != nil {
 		return err
