@@ -248,20 +248,44 @@ func TestTroubleWithTheDriverIsSaidAndJobsStartByWhatIsReserved(t *testing.T) {
 type brokenDriver struct {
 	*targettest.Fake
 	broken *bool
+	blind  bool // then nothing at all is told
 }
 
 func (b brokenDriver) Inventory(ctx context.Context) (pasar.Inventory, error) {
+	inv, err := b.Fake.Inventory(ctx)
 	if *b.broken {
-		return pasar.Inventory{}, errors.New("the driver doesn't answer")
+		if inv.GPUs = nil; b.blind {
+			inv = pasar.Inventory{}
+		}
+		err = errors.New("the driver doesn't answer")
 	}
-	return b.Fake.Inventory(ctx)
+	return inv, err
+}
+
+func TestJobsWithoutAGPURunWhileTheDriverIsBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := metered(newWorld(t, 1))
+		broken := true
+		w.wrap = func(f *targettest.Fake) target.Target { return brokenDriver{f, &broken, false} }
+		g.set(func(r *pasar.Reading) { r.Trouble = "the driver doesn't answer" })
+		d := w.start(nil)
+		if m := d.status().Machines; len(m) != 1 || !m[0].Reachable || len(m[0].GPUs) != 0 || m[0].Trouble == nil {
+			t.Errorf("shown as %+v", m)
+		}
+		cpu := spec("cpu", 1000)
+		cpu.Claim = pasar.Claim{Kind: pasar.NoGPU}
+		d.expect(d.submit(cpu), pasar.Running)
+		broken = false
+		g.show(func(r *pasar.Reading) { r.Trouble = "" })
+		d.expect(d.submit(spec("a", 1000)), pasar.Running)
+	})
 }
 
 func TestADaemonThatStartsWithABrokenDriverGetsItsGPUsOnceItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, g := metered(newWorld(t, 1))
 		broken := true
-		w.wrap = func(f *targettest.Fake) target.Target { return brokenDriver{f, &broken} }
+		w.wrap = func(f *targettest.Fake) target.Target { return brokenDriver{f, &broken, true} }
 		g.set(func(r *pasar.Reading) { r.Trouble = "the driver doesn't answer" })
 		d := w.start(nil)
 		if in := d.incidents(); len(in) != 1 || !strings.Contains(in[0], "can't look at this machine") {

@@ -94,6 +94,9 @@ func (d *Daemon) loop(ctx context.Context) error {
 		d.Log.Warn("can't look at this machine; going by what it had before", "error", err)
 		if !known { // nothing: it is asked again once the meter sees GPUs
 			start = append(start, pasar.Incident{Machine: pasar.LocalMachine, What: "gpu", Detail: fmt.Sprintf("can't look at this machine: %v", err)})
+			if inv.Machine != "" {
+				start = append(start, pasar.MachineSeen{Inventory: inv}) // jobs without a GPU can run
+			}
 		}
 	}
 	pending := []message{{facts: append(start, d.mended()...)}}

@@ -20,17 +20,20 @@ const defaultReserve = 16 * pasar.GiB
 
 // Inventory says what this machine has to give. Without a GPU it is one virtual whole GPU over the
 // host's memory. A driver that is there and doesn't answer is an error: jobs must not be placed on
-// the host's memory because of it.
+// the host's memory because of it. What there is beside GPUs is told all the same.
 func (m *Machine) Inventory(ctx context.Context) (pasar.Inventory, error) {
 	ram, err := hostRAM()
 	if err != nil {
 		return pasar.Inventory{}, fmt.Errorf("inventory: %w", err)
 	}
 	devices, err := m.o.Discover(ctx)
+	inv := inventory(m.o, m.boot, runtime.NumCPU(), ram, devices)
 	if err != nil {
-		return pasar.Inventory{}, fmt.Errorf("inventory: %w", err)
+		inv.GPUs = nil // not the virtual one either: jobs for a GPU wait until it can be seen
+		inv.Notes = []string{fmt.Sprintf("no GPU can be given out: %v", err)}
+		return inv, fmt.Errorf("inventory: %w", err)
 	}
-	return inventory(m.o, m.boot, runtime.NumCPU(), ram, devices), nil
+	return inv, nil
 }
 
 // inventory is pure.

@@ -53,7 +53,7 @@ func TestABrokenDriverIsNoMachineWithoutGPUs(t *testing.T) {
 	m := newPlace(t).open(func(o *Options) {
 		o.Discover = func(context.Context) ([]gpu.Device, error) { return nil, broken }
 	})
-	if inv, err := m.Inventory(t.Context()); !errors.Is(err, broken) {
+	if inv, err := m.Inventory(t.Context()); !errors.Is(err, broken) || len(inv.GPUs) != 0 || inv.Machine == "" {
 		t.Errorf("%+v, %v", inv, err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 // Target is a place where attempts run. Its methods may be called from several goroutines.
 type Target interface {
-	// Inventory says what there is to give.
+	// Inventory says what there is to give. With an error it may still name the machine, and then has what
+	// can be given without what could not be seen.
 	Inventory(ctx context.Context) (pasar.Inventory, error)
 
 	// Launch starts an attempt and returns once it is accepted: from then on it runs, or its end can
