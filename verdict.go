@@ -28,6 +28,15 @@ const (
 	CodeAuth        Code = "auth"
 )
 
+// Codes is every reason that a verdict may have, also those that only a log can tell of.
+var Codes = []Code{
+	CodeCompleted, CodeCancelled, CodePreempted, CodePaused, CodeDependency, CodeTimeLimit, CodeLost, CodeLaunchError,
+	CodeOOM, CodeKernelOOM, CodeHostOOM, CodeGPUOOM, CodeShmFull,
+	CodeGPUXid, "device_assert", "cuda_error", "gpu_setup", "comm_error",
+	"disk_full", "io_error", "sys_limit", "port_in_use", "permission", CodeFileMissing, CodeEnvError, CodeBadCommand, "bad_checkpoint", CodeAuth, "network",
+	"diverged", "exception", CodeInterrupted, CodeSignal, CodeExit,
+}
+
 // RetriedByDefault reports whether a failure for this reason may pass by itself, so that --retries
 // without --retry-on counts for it.
 func (c Code) RetriedByDefault() bool {

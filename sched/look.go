@@ -118,7 +118,7 @@ func (p *pass) start(pos int, at placement) {
 	if e.kind == slice {
 		for _, k := range a.gpus {
 			if g := &m.gpus[k]; g.settles {
-				g.settle, g.settleFor = p.at+m.Settles, e.id
+				g.settle, g.settleFor = min(p.at+m.Settles, a.end), e.id
 			}
 		}
 	}

@@ -102,6 +102,15 @@ func newPass(in *Input, now time.Time) *pass {
 		}
 	}
 	slices.SortFunc(p.acts, compareEnds)
+	for i := range p.acts { // who has ended takes no more memory
+		if a := &p.acts[i]; a.m != nil && !a.guess {
+			for _, k := range a.gpus {
+				if g := &a.m.gpus[k]; g.settleFor == a.ID && g.settle > a.end {
+					g.settle = a.end
+				}
+			}
+		}
+	}
 	for _, m := range p.machines {
 		m.weigh()
 	}

@@ -35,7 +35,7 @@ func (s *changeFlags) declare(f *flags) {
 	s.retries = f.number("retries", "", "start it again up to so many times when it fails", 0, pasar.MaxRetries)
 	s.retryOn = define(f, "retry-on", "", "REASONS", "retry for these reasons only, with commas, such as gpu_oom,lost; else for all that may pass", parseCodes)
 	s.nonPreemptible = f.Bool("non-preemptible", false, "never stop it for a job with a higher bid")
-	s.pausable = f.Bool("pausable", false, "it can save and leave when asked to (`pasar guide jobs`), so that it can be paused")
+	s.pausable = f.Bool("pausable", false, "it can save and leave when asked to, so that it can be paused; pasar guide jobs says how")
 	s.resume = f.String("resume-command", "", "what to run instead when it goes on from a checkpoint: a `LINE`; implies --pausable")
 	s.noSigterm = f.Bool("no-sigterm", false, "ask it to save by the pause file alone, without SIGTERM")
 	s.visible = f.String("visible", "", "how CUDA_VISIBLE_DEVICES names its GPUs: uuid or index; `HOW` the configuration says otherwise")
@@ -50,8 +50,16 @@ func parseCodes(s string) ([]pasar.Code, error) {
 	var codes []pasar.Code
 	for word := range strings.SplitSeq(s, ",") {
 		c := pasar.Code(strings.TrimSpace(word))
-		if c == "" || strings.Trim(string(c), "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
-			return nil, fmt.Errorf("%q is no reason; `pasar show --json` has a verdict's reason, such as gpu_oom, oom, lost, exit or signal", word)
+		if !slices.Contains(pasar.Codes, c) {
+			hint := "`pasar show --json` has a verdict's reason, such as gpu_oom, oom, lost, exit or signal"
+			var names []string
+			for _, known := range pasar.Codes {
+				names = append(names, string(known))
+			}
+			if n := nearest(string(c), names); n != "" {
+				hint = "did you mean " + n + "?"
+			}
+			return nil, fmt.Errorf("%q is no reason; %s", pasar.Clean(word), hint)
 		}
 		if !c.RetriedByDefault() {
 			return nil, fmt.Errorf("%s is never retried: it would end in the same way", c)
