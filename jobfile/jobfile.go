@@ -74,7 +74,7 @@ func Read(path string) (*File, error) {
 }
 
 func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, &Error{Path: path, What: fault(err)}
 	}

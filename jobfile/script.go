@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 )
@@ -32,7 +31,7 @@ const (
 // ReadScript reads the comments at the top of a script, up to its first other line, as Slurm does. A file
 // that can't be read says nothing: that it is there at all is not for this to judge.
 func ReadScript(path string) (*Script, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return &Script{}, nil
 	}

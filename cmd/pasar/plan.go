@@ -10,6 +10,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/jobfile"
 	"pasar/sched"
 	"pasar/ui"
 )
@@ -95,7 +96,7 @@ func (c *call) readTrace(gpus int) (*trace, error) {
 	if name == "-" {
 		return readTrace("standard input", c.stdin, gpus)
 	}
-	f, err := os.Open(name)
+	f, err := jobfile.Open(name)
 	if err != nil {
 		return nil, problemf(ipc.CodeBadInput, "open trace: %v", err)
 	}

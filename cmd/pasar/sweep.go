@@ -9,6 +9,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/jobfile"
 )
 
 // maxParamFile bounds a --param-file, in bytes: a submit has to fit one frame.
@@ -73,7 +74,7 @@ func indexParam(params []sweepParam, name string) int {
 
 // readParamFile reads a CSV file: a heading with names, then a row of values for each point.
 func readParamFile(path string) ([][]pasar.Param, error) {
-	f, err := os.Open(path)
+	f, err := jobfile.Open(path)
 	if err != nil {
 		return nil, badFile(path, 0, fileFault(err))
 	}
