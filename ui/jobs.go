@@ -76,6 +76,10 @@ func jobTime(v *pasar.JobView, now time.Time) string {
 // rowAbout leaves out of a row what its other columns say: how a job ended, and after how long. Of one
 // that completed its command is what tells it from its neighbours.
 func rowAbout(v *pasar.JobView, now time.Time) string {
+	if v.Waiting != nil && v.Projected.Start != nil && v.Projected.Start.After(now) {
+		// When comes before why: what doesn't fit in a row is cut from its end.
+		return "in about " + roughly(v.Projected.Start.Sub(now)) + "; " + pasar.Clean(v.Waiting.Sentence)
+	}
 	if !v.State.Finished() {
 		return About(v, now)
 	}

@@ -80,7 +80,11 @@ func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) 
 	case w.Why == pasar.WaitTurn:
 		p.line("it would delay the reservation for " + When(*w.Reserved, now))
 	default:
-		p.line("it has its GPUs reserved " + soon(*w.Reserved, now) + ": nothing is started that would delay that")
+		what := "its GPUs"
+		if v.Claim.Kind == pasar.NoGPU {
+			what = "its place"
+		}
+		p.line("it has " + what + " reserved " + soon(*w.Reserved, now) + ": nothing is started that would delay that")
 	}
 	if t := v.Projected.Start; t != nil && t.After(now) && !near(t, w.Until) && !near(t, w.Reserved) {
 		p.line("by the estimates it starts " + soon(*t, now))
