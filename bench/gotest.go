@@ -17,7 +17,7 @@ import (
 func measureGo(ctx context.Context, l *lab) ([]result, error) {
 	args := []string{"test", "-run", "^$", "-bench", ".", "-benchmem", "-count", "3", "-benchtime", "0.3s", "pasar/..."}
 	if l.quick {
-		args = []string{"test", "-run", "^$", "-bench", "BenchmarkDecide", "-benchmem", "-benchtime", "20ms", "pasar/sched"}
+		args = []string{"test", "-run", "^$", "-bench", "BenchmarkDecide|BenchmarkProject", "-benchmem", "-benchtime", "20ms", "pasar/sched"}
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+l.dir)
@@ -38,6 +38,8 @@ func measureGo(ctx context.Context, l *lab) ([]result, error) {
 		{"BenchmarkDecide/100000", "one pass of Decide, 100 000 queued, 8 GPUs", 60},
 		{"BenchmarkDecideDistinct/10000", "one pass of Decide, 10 000 queued, no two alike", 5},
 		{"BenchmarkDecideDistinct/100000", "one pass of Decide, 100 000 queued, no two alike", 60},
+		{"BenchmarkProject/10000_alike", "projection of everything, 10 000 queued in four shapes, 8 GPUs", 250},
+		{"BenchmarkProject/10000_distinct", "projection of everything, 10 000 queued, no two alike", 250},
 	} {
 		s := series{Unit: "ms"}
 		for _, b := range lines {
