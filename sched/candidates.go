@@ -16,10 +16,11 @@ const (
 	// ones in the order. With more of them fewer jobs are let in before others.
 	perKey = 1
 
-	urgentWaits = 10   // times its estimate that an urgent job has waited
-	urgentPart  = 0.01 // of the longest wait: with atLeast, what an urgent job may take at most
-	seniorPart  = 0.7  // of the longest wait, from which on age alone counts
-	guessPart   = 4    // a reservation that rests on a guess is kept free from this part of the way on
+	urgentFrom  = time.Hour // of the longest wait: below that a queue is short enough to be taken as it came
+	urgentWaits = 10        // times its estimate that an urgent job has waited
+	urgentPart  = 0.01      // of the longest wait: with atLeast, what an urgent job may take at most
+	seniorPart  = 0.7       // of the longest wait, from which on age alone counts
+	guessPart   = 4         // a reservation that rests on a guess is kept free from this part of the way on
 )
 
 // neverUrgent is more than what is urgent beside a wait of a thousand years, so that no time wraps around.
@@ -42,8 +43,11 @@ func (p *pass) longest(from, to int) {
 }
 
 // urgentMost is the longest estimate of an urgent job beside a longest wait: the geometric mean of a hundredth of
-// that and of ten minutes. So the eldest yields for a moment that it hardly notices.
+// that and of ten minutes. So the eldest yields for a moment that it hardly notices. In a short queue none is urgent.
 func urgentMost(longest time.Duration) time.Duration {
+	if longest < urgentFrom {
+		return 0
+	}
 	return time.Duration(math.Sqrt(atLeast.Seconds()*urgentPart*max(longest, 0).Seconds()) * float64(time.Second))
 }
 
@@ -92,7 +96,7 @@ func (p *pass) nextUrgent() time.Duration {
 			}
 			eldest := p.at - p.keys[g.key].longest
 			long := time.Duration(math.Ceil(g.est.Seconds() * g.est.Seconds() / (atLeast.Seconds() * urgentPart) * 1e9))
-			if at := max(e.queued+urgentWaits*g.est, until(eldest, long+1)); at > p.at {
+			if at := max(e.queued+urgentWaits*g.est, until(eldest, max(long+1, urgentFrom))); at > p.at {
 				next = min(next, at)
 			}
 		}

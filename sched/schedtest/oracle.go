@@ -304,7 +304,8 @@ func (o *oracle) clearance(m int, at time.Duration, j *sched.Job) time.Duration 
 }
 
 // urgent reports whether a job goes before its elders with the same bid: it has waited for ten times what it
-// takes, and that is at most the geometric mean of ten minutes and a hundredth of the longest wait in its place.
+// takes, and that is at most the geometric mean of ten minutes and a hundredth of the longest wait in its place, which
+// is an hour or more.
 func (o *oracle) urgent(j *sched.Job) bool {
 	longest := time.Duration(0)
 	for _, q := range o.queue {
@@ -328,7 +329,7 @@ func (o *oracle) urgent(j *sched.Job) bool {
 		}
 	}
 	waited := o.now.Sub(j.QueueTime)
-	return j.Estimate > 0 && j.Estimate <= waited/10 && j.Estimate.Seconds() <= math.Sqrt(600*0.01*longest.Seconds())
+	return longest >= time.Hour && j.Estimate > 0 && j.Estimate <= waited/10 && j.Estimate.Seconds() <= math.Sqrt(600*0.01*longest.Seconds())
 }
 
 // precedes reports whether a start was decided before a job was reserved.

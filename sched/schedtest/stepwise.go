@@ -139,6 +139,7 @@ func (p *steps) advance() bool {
 			for k := range p.in.Waiting {
 				s := j.Estimate.Seconds()
 				consider(p.in.Waiting[k].QueueTime.Add(time.Duration(s*s/6*1e9) + 2))
+				consider(p.in.Waiting[k].QueueTime.Add(time.Hour))
 			}
 		}
 	}
