@@ -322,6 +322,8 @@ func (m *Meter) gap(pace pasar.Pace) (gap time.Duration, ok bool) {
 	switch {
 	case m.from == "none" && pace == pasar.PaceIdle && m.trouble == "":
 		return 0, false
+	case m.from == "none" && pace == pasar.PaceSteady:
+		gap = gaps[pasar.PaceIdle] // only host memory is looked at, of which no decision waits for the next look
 	case m.from == "nvidia-smi":
 		gap = max(gap, smiGap)
 	}
