@@ -107,7 +107,11 @@ func (l *lookout) see(ctx context.Context, r pasar.Reading) {
 	l.keepPeaks(s, p.active)
 	l.meetXids(old, s, inv, p.active)
 	l.latest.Store(s)
-	l.stale.Reset(staleAfter + time.Second)
+	if len(r.GPUs) > 0 || r.Trouble != "" {
+		l.stale.Reset(staleAfter + time.Second)
+	} else {
+		l.stale.Stop() // of no GPUs the last word stays true
+	}
 	l.judgeLater(l.d.examine(&l.health, s, inv)...)
 	urgent := l.guard(ctx, s, inv, p.active, now)
 	l.want("watchdog", urgent)
