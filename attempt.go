@@ -209,6 +209,7 @@ type Grant struct {
 
 // A GPURef names one GPU of a machine.
 type GPURef struct {
-	Index int    `json:"index"`
-	UUID  string `json:"uuid"`
+	Index  int    `json:"index"`
+	UUID   string `json:"uuid"`
+	Parent string `json:"parent"` // a MIG instance: UUID of the GPU that it is a part of; else empty
 }

@@ -188,7 +188,7 @@ func (p *pass) may(k *key, i int) bool {
 // allowed reports whether a job may have a GPU, were nothing else there.
 func (k *key) allowed(e *entry, i, g int, m *machine) bool {
 	d := &m.gpus[g]
-	return d.unhealthy == "" && (k.ok == nil || k.ok[i][g]) && !(e.kind == slice && d.noSlice)
+	return d.unhealthy == "" && (k.ok == nil || k.ok[i][g]) && !(e.kind == slice && d.noSlice) && !(e.gpus > 1 && d.part)
 }
 
 // gated reports whether a job may not start yet, whatever is free.

@@ -63,7 +63,11 @@ func (l ledger) impossible(c pasar.Claim) *ImpossibleError {
 	case n == 0:
 		return no("see `pasar status` for what there is; for no GPU say --gpus 0", "a GPU%s", named)
 	case n < c.GPUs:
-		return no(fmt.Sprintf("the most is --gpus %d", n), "%d GPUs%s (%d at most)", c.GPUs, named, n)
+		how := fmt.Sprintf("the most is --gpus %d", n)
+		if l.parts(&c) {
+			how = "a job can use one MIG instance at most; " + how
+		}
+		return no(how, "%d GPUs%s (%d at most)", c.GPUs, named, n)
 	}
 	if c.Kind == pasar.Slice {
 		size := max(c.Limit, c.Mem)
@@ -110,19 +114,31 @@ func (l ledger) any(c pasar.Claim) bool {
 	return slices.ContainsFunc(l, func(m *machine) bool { return m.couldFit(&c) })
 }
 
-// count is the most GPUs of one machine that a claim may have and that are such.
+// count is the most GPUs of one machine that a claim may have together and that are such: with a part of a GPU
+// it has no other.
 func (l ledger) count(c *pasar.Claim, such func(*gpu) bool) int {
 	most := 0
 	for _, m := range l {
-		n := 0
+		n, part := 0, 0
 		for k := range m.gpus {
-			if g := &m.gpus[k]; g.allows(c.Type, c.IDs) && such(g) {
+			switch g := &m.gpus[k]; {
+			case !g.allows(c.Type, c.IDs) || !such(g):
+			case g.part:
+				part = 1
+			default:
 				n++
 			}
 		}
-		most = max(most, n)
+		most = max(most, n, part)
 	}
 	return most
+}
+
+// parts reports whether some of the GPUs that a claim names are parts of one.
+func (l ledger) parts(c *pasar.Claim) bool {
+	return slices.ContainsFunc(l, func(m *machine) bool {
+		return slices.ContainsFunc(m.gpus, func(g gpu) bool { return g.part && g.allows(c.Type, c.IDs) })
+	})
 }
 
 func (l ledger) most(of func(*machine) pasar.Bytes) pasar.Bytes {

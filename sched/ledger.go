@@ -23,6 +23,7 @@ type machine struct {
 // A gpu is what doesn't change during a pass, but for settle.
 type gpu struct {
 	pasar.GPURef
+	part      bool   // of a device that is split: a process sees no other GPU beside it
 	name      string // in lower case
 	total     pasar.Bytes
 	strangers pasar.Bytes // held by processes that pasar did not start
@@ -77,7 +78,7 @@ func (m *machine) fill(in *Machine, now time.Time) {
 	m.base.resize(len(in.GPUs))
 	for k, d := range in.GPUs {
 		g := &m.gpus[k]
-		*g = gpu{GPURef: pasar.GPURef{Index: d.Index, UUID: d.UUID}, name: strings.ToLower(d.Name), total: d.Total,
+		*g = gpu{GPURef: pasar.GPURef{Index: d.Index, UUID: d.UUID, Parent: d.Parent}, part: d.Parent != "", name: strings.ToLower(d.Name), total: d.Total,
 			shared: d.Virtual || d.Unified, clean: true, rank: slices.Index(in.Prefer, d.UUID)}
 		if g.rank < 0 {
 			g.rank = len(in.Prefer)
@@ -141,24 +142,9 @@ func (m *machine) weigh() {
 	}
 }
 
-// find is the place of a GPU in the machine's list; -1 when it isn't there. An index can come to mean
-// another device when one is added, a UUID can't.
-func (m *machine) find(ref pasar.GPURef) int {
-	for k := range m.gpus {
-		if ref.UUID != "" && m.gpus[k].UUID == ref.UUID {
-			return k
-		}
-	}
-	for k := range m.gpus {
-		if (ref.UUID == "" || m.gpus[k].UUID == "") && m.gpus[k].Index == ref.Index {
-			return k
-		}
-	}
-	return -1
-}
-
-// held is what a running job has. A machine or GPU that is there no longer is passed over. Of a job that
-// has ended only GPU memory is still taken.
+// held is what a running job has. A machine or GPU that is there no longer is passed over, but not what has come
+// of a device since: a job that has what was split has all parts of it, and one that has a part is on the GPU that
+// the parts became. Of a job that has ended only GPU memory is still taken.
 func held(r *Running, machines []*machine) holding {
 	var h holding
 	for _, m := range machines {
@@ -168,24 +154,32 @@ func held(r *Running, machines []*machine) holding {
 		h.m = m
 		c := &r.Grant.Claim
 		var shared pasar.Bytes
+		var buf [8]int
 		for _, ref := range r.Grant.GPUs {
-			k := m.find(ref)
-			if k < 0 {
-				continue
-			}
-			size := charged(c, &m.gpus[k])
-			if c.Kind == pasar.Slice {
-				if s := m.seen(m.gpus[k].UUID); s != nil {
+			places, exact := m.Places(ref, buf[:0])
+			for _, k := range places {
+				size := charged(c, &m.gpus[k])
+				switch s := m.seen(m.gpus[k].UUID); {
+				case c.Kind != pasar.Slice:
+				case !exact && m.gpus[k].part:
+					size = charged(&pasar.Claim{Kind: pasar.Whole}, &m.gpus[k])
+				case s != nil:
 					for _, u := range s.Use {
 						if u.ID == r.ID {
 							size = max(size, u.Mem)
 						}
 					}
 				}
-			}
-			h.gpus, h.each = append(h.gpus, k), append(h.each, size)
-			if m.gpus[k].shared {
-				shared += size
+				if m.gpus[k].shared {
+					shared += size
+				}
+				if at := slices.Index(h.gpus, k); at >= 0 { // it held parts that are one GPU now
+					if h.each[at] += size; c.Kind != pasar.Slice {
+						h.each[at] = size
+					}
+					continue
+				}
+				h.gpus, h.each = append(h.gpus, k), append(h.each, size)
 			}
 		}
 		h.host, h.core = hostCharge(c.Kind, c.RAM, shared), c.Kind == pasar.NoGPU

@@ -221,7 +221,7 @@ func (m *machine) couldFit(c *pasar.Claim) bool {
 		if c.Kind == pasar.Slice {
 			size = max(c.Limit, c.Mem)
 		}
-		if !g.allows(c.Type, c.IDs) || size > g.total || c.Kind == pasar.Slice && g.noSlice {
+		if !g.allows(c.Type, c.IDs) || size > g.total || c.Kind == pasar.Slice && g.noSlice || c.GPUs > 1 && g.part {
 			continue
 		}
 		if g.shared {

@@ -94,7 +94,7 @@ func (w *model) add(id pasar.JobID, grant pasar.Grant, from, to time.Duration, k
 		if m.Inventory.Machine != grant.Machine {
 			continue
 		}
-		s := w.stay(i, w.setOf(m, grant.GPUs), grant.Claim)
+		s := w.stay(i, w.setOf(m, grant.GPUs), grant.Claim, gone(m, grant.GPUs))
 		s.id, s.from, s.to, s.kind = id, from, to, kind
 		if r != nil {
 			var shared pasar.Bytes
@@ -129,12 +129,27 @@ func (w *model) setOf(m *sched.Machine, refs []pasar.GPURef) (set uint) {
 				set |= 1 << k
 			}
 		}
+		if slices.ContainsFunc(m.GPUs, func(g pasar.GPU) bool { return g.UUID == ref.UUID }) {
+			continue
+		}
+		for k, g := range m.GPUs { // it was split since, or put together
+			if g.Parent == ref.UUID || ref.Parent != "" && (g.UUID == ref.Parent || g.Parent == ref.Parent) {
+				set |= 1 << k
+			}
+		}
 	}
 	return set
 }
 
-// stay is what a claim takes of some GPUs of a machine.
-func (w *model) stay(i int, set uint, c pasar.Claim) span {
+// gone reports whether the GPU that a job was given isn't there any more.
+func gone(m *sched.Machine, refs []pasar.GPURef) bool {
+	return slices.ContainsFunc(refs, func(ref pasar.GPURef) bool {
+		return !slices.ContainsFunc(m.GPUs, func(g pasar.GPU) bool { return g.UUID == ref.UUID })
+	})
+}
+
+// stay is what a claim takes of some GPUs of a machine. What came of a GPU that is gone is taken wholly.
+func (w *model) stay(i int, set uint, c pasar.Claim, gone bool) span {
 	m := &w.in.Machines[i]
 	s := span{m: i, gpus: set, host: c.RAM, core: c.Kind == pasar.NoGPU, slice: c.Kind == pasar.Slice}
 	var shared pasar.Bytes
@@ -142,7 +157,7 @@ func (w *model) stay(i int, set uint, c pasar.Claim) span {
 		if set>>k&1 == 0 {
 			continue
 		}
-		if s.mem[k] = c.Limit; c.Kind == pasar.Whole {
+		if s.mem[k] = c.Limit; c.Kind == pasar.Whole || gone && m.GPUs[k].Parent != "" {
 			s.mem[k] = total(m, k) - strangersOn(m, k)
 		}
 		if sharesHost(m, k) {
@@ -242,7 +257,7 @@ func may(m *sched.Machine, k int, c *pasar.Claim) bool {
 	if !allowed(m.GPUs[k], *c) || seen != nil && (seen.Unhealthy != "" || seen.Exclusive && c.Kind == pasar.Slice) {
 		return false
 	}
-	return true
+	return c.GPUs == 1 || m.GPUs[k].Parent == ""
 }
 
 // clean reports whether a job that avoids strangers may have a GPU.
@@ -276,7 +291,7 @@ func (w *model) fits(j *sched.Job, i int, set uint, at time.Duration, patience b
 			return false
 		}
 	}
-	s := w.stay(i, set, *c)
+	s := w.stay(i, set, *c, false)
 	end := never
 	if j.Estimate > 0 && at < never-j.Estimate {
 		end = at + j.Estimate

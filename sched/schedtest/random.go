@@ -81,6 +81,9 @@ func randomMachine(rnd *rand.Rand, i int, mix Mix) sched.Machine {
 		if sort >= 3 {
 			g.Total = m.HostMemory()
 		}
+		if sort == 2 && k > 0 { // instances of one more
+			g.UUID, g.Parent = fmt.Sprintf("MIG-%04d-%s", k, m.Inventory.Machine), "GPU-split-"+m.Inventory.Machine
+		}
 		m.GPUs = append(m.GPUs, g)
 	}
 	if mix.Seen && rnd.IntN(3) == 0 {
@@ -156,7 +159,7 @@ func randomRunning(rnd *rand.Rand, in sched.Input, id pasar.JobID, mix Mix) (sch
 		Started: Epoch.Add(-time.Duration(1+rnd.IntN(90))*time.Minute - 30*time.Second)} // so that none is at its very end
 	for k := range m.GPUs {
 		if set>>k&1 == 1 {
-			r.Grant.GPUs = append(r.Grant.GPUs, pasar.GPURef{Index: m.GPUs[k].Index, UUID: m.GPUs[k].UUID})
+			r.Grant.GPUs = append(r.Grant.GPUs, pasar.GPURef{Index: m.GPUs[k].Index, UUID: m.GPUs[k].UUID, Parent: m.GPUs[k].Parent})
 		}
 	}
 	if mix.Exact {

@@ -6,7 +6,9 @@
 //
 //	machine local cores=4 ram=64G reserve=16G     a machine; cpu_jobs=N if it differs from cores; external=avoid,
 //	                                              settle=10s, prefer=1,0 (GPUs)
-//	gpu mem=80G name=H100                         one more GPU of that machine; or virtual, unified
+//	gpu mem=80G name=H100                         one more GPU of that machine; or virtual, unified, of=0: an instance
+//	                                              of its GPU 0
+//	split local 0 40G 20G | split local 0 80G     that GPU is split into instances; its instances are one GPU again
 //	submit 1 bid=1500 gpus=2 mem=24G ram=8G type=H100 ids=0,1 machine=local held
 //	       time=2h preempt after=3,4:any group=5 max=2 begin=+2h external=avoid
 //	bid 1 2000 | hold 1 | release 1               change a waiting job
@@ -127,6 +129,8 @@ func (w *world) do(t *testing.T, line string) ([]string, error) {
 		d, err := time.ParseDuration(name)
 		w.now = w.now.Add(d)
 		return nil, err
+	case "split":
+		return nil, w.split(name, flags)
 	case "block", "unblock", "reachable", "unreachable":
 		for i := range w.in.Machines {
 			m := &w.in.Machines[i]
@@ -316,6 +320,10 @@ func (w *world) gpu(flags []string) error {
 			g.Virtual = true
 		case "unified":
 			g.Unified = true
+		case "of":
+			g.Index, err = strconv.Atoi(value)
+			g.Parent = fmt.Sprintf("GPU-%04d-%s", g.Index, m.Inventory.Machine)
+			g.UUID = fmt.Sprintf("MIG-%04d-%s", len(m.GPUs), m.Inventory.Machine)
 		default:
 			err = fmt.Errorf("unknown flag %s", key)
 		}
@@ -323,6 +331,36 @@ func (w *world) gpu(flags []string) error {
 	})
 	m.GPUs = append(m.GPUs, g)
 	return err
+}
+
+// split makes instances of a GPU, or one GPU of its instances.
+func (w *world) split(name string, flags []string) error {
+	i := slices.IndexFunc(w.in.Machines, func(m sched.Machine) bool { return m.Inventory.Machine == name })
+	if i < 0 || len(flags) < 2 {
+		return fmt.Errorf("no such machine, or no size")
+	}
+	index, err := strconv.Atoi(flags[0])
+	if err != nil {
+		return err
+	}
+	m := &w.in.Machines[i]
+	was := fmt.Sprintf("GPU-%04d-%s", index, name)
+	at := slices.IndexFunc(m.GPUs, func(g pasar.GPU) bool { return g.UUID == was || g.Parent == was })
+	m.GPUs = slices.DeleteFunc(slices.Clone(m.GPUs), func(g pasar.GPU) bool { return g.UUID == was || g.Parent == was })
+	if at < 0 {
+		return fmt.Errorf("no such GPU")
+	}
+	for n, size := range flags[1:] {
+		g := pasar.GPU{Index: index, UUID: was, Name: "GPU"}
+		if g.Total, err = pasar.ParseBytes(size); err != nil {
+			return err
+		}
+		if len(flags) > 2 {
+			g.UUID, g.Parent = fmt.Sprintf("MIG-%04d-%d-%s", index, n, name), was
+		}
+		m.GPUs = slices.Insert(m.GPUs, at+n, g)
+	}
+	return nil
 }
 
 func (w *world) submit(name string, flags []string) error {
