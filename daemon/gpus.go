@@ -117,9 +117,10 @@ func (d *Daemon) machineView(p *published, inv pasar.Inventory) pasar.MachineVie
 func (v *seeing) gpuView(g *pasar.GPU, drained *pasar.Health) pasar.GPUView {
 	gv := pasar.GPUView{GPU: *g, Jobs: []pasar.JobID{}, Leaving: []pasar.LeavingView{}, Drained: drained}
 	for i := range v.tenants {
-		if t := &v.tenants[i]; t.on(g.UUID) && !t.leaving {
+		t := &v.tenants[i]
+		if takes, on := v.takes(t, g); on && !t.leaving {
 			gv.Jobs = append(gv.Jobs, t.key.Job)
-			gv.Claimed = min(g.Total, gv.Claimed+share(&t.grant.Claim, g.Total))
+			gv.Claimed = min(g.Total, gv.Claimed+takes)
 		}
 	}
 	seen, _ := v.gpu(g)
@@ -159,10 +160,10 @@ func (v *seeing) room(g *pasar.GPU, seen *sched.GPUSeen) pasar.Bytes {
 	left := g.Total - seen.Strangers
 	for i := range v.tenants {
 		t := &v.tenants[i]
-		if !t.on(g.UUID) {
+		takes, on := v.takes(t, g)
+		if !on {
 			continue
 		}
-		takes := share(&t.grant.Claim, g.Total)
 		for _, u := range seen.Use {
 			if u.ID == t.key.Job && t.grant.Claim.Kind == pasar.Slice {
 				takes = max(takes, u.Mem)

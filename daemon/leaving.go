@@ -26,6 +26,7 @@ type leaver struct {
 	had     map[string]had // by GPU
 	stopFor pasar.JobID    // preempted for that job; 0: it wasn't
 	leaked  bool           // it has had its time: what is left counts as a stranger's
+	untold  bool           // it has had its time, but nobody can say whether its memory is free: it keeps its GPUs
 }
 
 // had is what an attempt had of a GPU when it was last seen.
@@ -64,6 +65,31 @@ func (v *seeing) gone(l *leaver) bool {
 		}
 	}
 	return true
+}
+
+// untold reports whether a sight can't say what is left of a leaver: one of its GPUs doesn't answer, or none can be
+// looked at just now.
+func (v *seeing) untold(l *leaver) bool {
+	s := v.sight
+	return !s.good.Equal(s.at) || slices.ContainsFunc(l.grant.GPUs, func(ref pasar.GPURef) bool {
+		g := s.gpu(ref.UUID)
+		return g != nil && g.Status != pasar.GPUOK
+	})
+}
+
+// told reports whether a sight says at last what is left of a leaver, or is too old to wait for that.
+func (v *seeing) told(l *leaver) bool {
+	return l.untold && v.sight != nil && (!v.sight.fresh(v.now) || !v.untold(l))
+}
+
+// freed reports whether a sight shows that a leaver has nothing left on one of its GPUs.
+func (v *seeing) freed(l *leaver, ref pasar.GPURef) bool {
+	i := slices.IndexFunc(v.inv.GPUs, func(g pasar.GPU) bool { return g.UUID == ref.UUID })
+	if i < 0 || !v.sight.good.Equal(v.sight.at) {
+		return false
+	}
+	left, known := v.left(l, &v.inv.GPUs[i])
+	return known && left == 0
 }
 
 // left is what is left of a leaver on a GPU; -1 when processes are left of which the driver says nothing
@@ -117,7 +143,7 @@ func (v *seeing) memory(key pasar.AttemptKey, g *pasar.GPU) had {
 	h.used = *s.Used
 	alone, explained := true, s.strange
 	for i := range v.tenants {
-		if t := &v.tenants[i]; t.key != key && t.on(g.UUID) {
+		if t := &v.tenants[i]; t.key != key && v.on(t, g) {
 			alone = false
 		}
 	}
@@ -247,6 +273,17 @@ func (d *Daemon) release(now time.Time, mono pasar.Duration, record func(...pasa
 		case !l.readAfter(v.sight) || !v.sight.fresh(now): // nobody can say; the ledger alone counts then
 			changed = true
 			continue
+		case v.untold(l): // it keeps what isn't known to be free
+			if !l.untold {
+				untold := *l
+				untold.untold, changed = true, true
+				l = &untold
+			}
+			if slices.ContainsFunc(l.grant.GPUs, func(ref pasar.GPURef) bool { return v.freed(l, ref) }) {
+				less := *l
+				less.grant.GPUs = slices.DeleteFunc(slices.Clone(l.grant.GPUs), func(ref pasar.GPURef) bool { return v.freed(l, ref) })
+				l, changed = &less, true
+			}
 		default:
 			leaked := *l
 			leaked.leaked, changed = true, true
@@ -264,7 +301,7 @@ func (d *Daemon) releaseBy(now time.Time, mono pasar.Duration) time.Time {
 	var by time.Time
 	for _, l := range d.leaving {
 		at := now.Add(d.settings.Load().ReleaseTimeout - time.Duration(mono-l.mono))
-		if !l.leaked && (by.IsZero() || at.Before(by)) {
+		if !l.leaked && !l.untold && (by.IsZero() || at.Before(by)) {
 			by = at
 		}
 	}

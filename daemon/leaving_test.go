@@ -189,3 +189,43 @@ func TestWhatIsNotFreeInTimeHasLeakedAndStaysCharged(t *testing.T) {
 		w.check()
 	})
 }
+
+// Of a GPU that doesn't answer nobody knows what is left on it.
+func TestWhatIsLeftOnAGPUThatDoesNotAnswerHasNotLeaked(t *testing.T) {
+	for _, status := range []pasar.GPUStatus{pasar.GPULost, pasar.GPUUnresponsive} {
+		synctest.Test(t, func(t *testing.T) {
+			w, g := metered(newWorld(t, 2))
+			d := w.start(nil)
+			both := spec("a", 1000)
+			both.Claim.GPUs = 2
+			a := d.submit(both)
+			g.show(g.hold(0, 100, key(a, 1), 40*pasar.GiB))
+			g.show(g.hold(1, 101, key(a, 1), 40*pasar.GiB))
+			g.show(func(r *pasar.Reading) { r.GPUs[0].Status = status })
+			w.machine.Finish(key(a, 1), 0)
+			g.show(g.hold(1, 101, key(a, 1), 0))
+			b, c := d.submit(spec("b", 1000)), d.submit(spec("c", 1000))
+			d.expect(b, pasar.Queued)
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			for _, in := range d.incidents() {
+				if strings.Contains(in, "leaked") {
+					t.Errorf("incident %q", in)
+				}
+			}
+			if l := machineNow(t, d).GPUs[0].Leaving; len(l) != 1 || l[0].Leaked || l[0].Used != nil {
+				t.Errorf("leaving = %+v", l)
+			}
+			d.expect(b, pasar.Running) // on the GPU that was seen to be free
+			d.expect(c, pasar.Queued)
+			if g.pace == pasar.PaceUrgent {
+				t.Error("a GPU that doesn't answer is asked all the time")
+			}
+			g.show(func(r *pasar.Reading) { r.GPUs[0].Status = pasar.GPUOK })
+			if in := d.incidents(); len(in) == 0 || !strings.Contains(in[len(in)-1], "still has 40 GiB of GPU 0") {
+				t.Errorf("incidents %q", in)
+			}
+			w.check()
+		})
+	}
+}

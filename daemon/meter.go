@@ -182,7 +182,7 @@ func (d *Daemon) setPace() {
 	if len(d.state.active) > 0 || len(d.leaving) > 0 || slices.ContainsFunc(d.state.queue, func(j sched.Job) bool { return !j.Held }) {
 		pace = pasar.PaceSteady
 	}
-	if len(d.state.queue) > 0 && slices.ContainsFunc(d.leaving, func(l *leaver) bool { return !l.leaked }) {
+	if len(d.state.queue) > 0 && slices.ContainsFunc(d.leaving, func(l *leaver) bool { return !l.leaked && !l.untold }) {
 		pace = pasar.PaceUrgent
 	}
 	d.lookout.want("loop", pace)
@@ -246,7 +246,7 @@ const stirs = 16 * pasar.MiB
 // it. While nobody waits and nothing leaves, no decision needs anything: the next submit looks by itself.
 func (l *lookout) changed(v *seeing, p *published) bool {
 	for _, lv := range p.leaving {
-		if v.gone(lv) {
+		if v.gone(lv) || v.told(lv) {
 			return true
 		}
 	}
@@ -394,7 +394,11 @@ func (l *lookout) askInventory(ctx context.Context, s *sight, inv pasar.Inventor
 		return
 	}
 	gpus, differs := deviceSet(s, inv)
-	if !differs || gpus == l.asked.gpus && s.at.Sub(l.asked.at) < askAgainAfter || !l.asked.busy.CompareAndSwap(false, true) {
+	if !differs {
+		l.asked.at = time.Time{} // what differs next differs anew
+		return
+	}
+	if gpus == l.asked.gpus && s.at.Sub(l.asked.at) < askAgainAfter || !l.asked.busy.CompareAndSwap(false, true) {
 		return
 	}
 	l.asked.gpus, l.asked.at = gpus, s.at
@@ -415,7 +419,7 @@ func (l *lookout) askInventory(ctx context.Context, s *sight, inv pasar.Inventor
 }
 
 // deviceSet is the GPUs of a reading, in one string, and whether they are others than the inventory's. A
-// GPU that is split into instances is in neither, or only in the reading.
+// GPU that is split into instances is not in the inventory, and may be in the reading.
 func deviceSet(s *sight, inv pasar.Inventory) (string, bool) {
 	var there []string
 	known, parents := map[string]bool{}, map[string]bool{}
@@ -428,11 +432,11 @@ func deviceSet(s *sight, inv pasar.Inventory) (string, bool) {
 	differs := false
 	for i := range s.reading.GPUs {
 		uuid := s.reading.GPUs[i].UUID
-		if s.gpus[uuid] == nil || parents[uuid] && !known[uuid] {
+		if s.gpus[uuid] == nil {
 			continue
 		}
 		there = append(there, uuid)
-		differs = differs || !known[uuid]
+		differs = differs || !known[uuid] && !parents[uuid]
 	}
 	slices.Sort(there)
 	for uuid := range known {

@@ -25,6 +25,33 @@ func (t *tenant) on(uuid string) bool {
 	return slices.ContainsFunc(t.grant.GPUs, func(r pasar.GPURef) bool { return r.UUID == uuid })
 }
 
+// takes is what a tenant may have of a GPU's memory, and whether it is on it at all: also on one that came of what
+// it was given, when that was split or was a part. Of a part it then has all, as the scheduler has it.
+func (v *seeing) takes(t *tenant, g *pasar.GPU) (pasar.Bytes, bool) {
+	if t.on(g.UUID) {
+		return share(&t.grant.Claim, g.Total), true
+	}
+	var sum pasar.Bytes
+	on := false
+	var buf [8]int
+	for _, ref := range t.grant.GPUs {
+		places, _ := v.inv.Places(ref, buf[:0])
+		if !slices.ContainsFunc(places, func(k int) bool { return v.inv.GPUs[k].UUID == g.UUID }) {
+			continue
+		}
+		if on = true; g.Parent != "" {
+			return g.Total, true
+		}
+		sum += share(&t.grant.Claim, g.Total)
+	}
+	return min(sum, g.Total), on
+}
+
+func (v *seeing) on(t *tenant, g *pasar.GPU) bool {
+	_, on := v.takes(t, g)
+	return on
+}
+
 // share is what a claim may have of one GPU's memory.
 func share(c *pasar.Claim, total pasar.Bytes) pasar.Bytes {
 	switch c.Kind {
@@ -126,6 +153,10 @@ func (v *seeing) gpu(g *pasar.GPU) (sched.GPUSeen, bool) {
 	v.settle(g, &seen)
 	s := v.sight.gpu(g.UUID)
 	if s == nil {
+		if v.sight.lacks(g.UUID, v.now) {
+			seen.Unhealthy = "it isn't there any more"
+			return seen, true
+		}
 		return seen, !seen.Settle.IsZero()
 	}
 	seen.Exclusive = s.Exclusive
@@ -206,7 +237,8 @@ func (v *seeing) explain(g *pasar.GPU, s *gpuSight) account {
 	mine := map[pasar.AttemptKey]bool{}
 	for i := range v.tenants {
 		t := &v.tenants[i]
-		if !t.on(g.UUID) {
+		takes, on := v.takes(t, g)
+		if !on {
 			continue
 		}
 		mine[t.key] = true
@@ -215,7 +247,7 @@ func (v *seeing) explain(g *pasar.GPU, s *gpuSight) account {
 			a.add(t.key.Job, used)
 		}
 		explained += used
-		slack += max(0, share(&t.grant.Claim, g.Total)-used)
+		slack += max(0, takes-used)
 	}
 	var names []string
 	for _, p := range s.Processes {

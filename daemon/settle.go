@@ -28,7 +28,7 @@ const (
 func (v *seeing) settle(g *pasar.GPU, seen *sched.GPUSeen) {
 	for i := range v.tenants {
 		t := &v.tenants[i]
-		if t.leaving || t.grant.Claim.Kind != pasar.Slice || !t.on(g.UUID) {
+		if t.leaving || t.grant.Claim.Kind != pasar.Slice || !v.on(t, g) {
 			continue
 		}
 		var grown *growth

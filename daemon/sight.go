@@ -49,6 +49,13 @@ func (s *sight) fresh(now time.Time) bool {
 // answers is fresh for whether GPUs answer, which is known also while their numbers aren't.
 func (s *sight) answers(now time.Time) bool { return s != nil && now.Sub(s.at) <= staleAfter }
 
+// lacks reports whether GPUs are looked at without trouble and this one isn't among them. Where one of them has no
+// UUID, or another's, it may be this.
+func (s *sight) lacks(uuid string, now time.Time) bool {
+	return uuid != "" && s.answers(now) && s.reading.Trouble == "" &&
+		!slices.ContainsFunc(s.reading.GPUs, func(g pasar.GPUReading) bool { return g.UUID == uuid || s.gpus[g.UUID] == nil })
+}
+
 // gpu is what is known of a GPU; nil when nothing is.
 func (s *sight) gpu(uuid string) *gpuSight {
 	if s == nil {
