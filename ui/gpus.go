@@ -354,10 +354,12 @@ func (p *page) gpuNotes(g *pasar.GPUView, now time.Time) (out []string) {
 	}
 	for _, l := range g.Leaving {
 		what := "its memory"
-		if l.Used != nil {
+		if l.Used != nil && *l.Used > 0 {
 			what = l.Used.String()
 		}
-		if l.Leaked {
+		if g.Status != nil && *g.Status != pasar.GPUOK {
+			out = append(out, fmt.Sprintf("#%d has ended %s ago; GPU %d doesn't answer, so it isn't known whether its memory is free", l.Job, Ago(l.Since, now), g.Index))
+		} else if l.Leaked {
 			out = append(out, p.s.paint(red, fmt.Sprintf("#%d left %s behind %s ago: it stays charged", l.Job, what, Ago(l.Since, now))))
 		} else {
 			out = append(out, fmt.Sprintf("#%d has ended %s ago; waits for %s to be free", l.Job, Ago(l.Since, now), what))
