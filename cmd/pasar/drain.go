@@ -89,6 +89,56 @@ func (c *call) drain(ctx context.Context, req ipc.DrainRequest, verb drainVerb) 
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
+// named reports whether a drain of what a person names is one of a GPU; naming none is naming all.
+func named(g *pasar.GPUView, gpu string) bool {
+	return gpu == "" || fmt.Sprint(g.Index) == gpu || strings.EqualFold(g.Parent, gpu) || strings.HasPrefix(strings.ToLower(g.UUID), strings.ToLower(gpu))
+}
+
+// again says what has come of the end of a drain: what else still keeps jobs from there.
+func again(v *pasar.GPUsView, machine, gpu string) string {
+	var not []string
+	some := false
+	for _, m := range v.Machines {
+		if m.Name != machine {
+			continue
+		}
+		if m.Drained != nil {
+			return ": the drain is over, but the machine is drained still: " + pasar.Clean(m.Drained.Reason)
+		}
+		for _, g := range m.GPUs {
+			switch why := keeps(&m, &g); {
+			case !named(&g, gpu):
+			case why == "":
+				some = true
+			default:
+				not = append(not, fmt.Sprintf("GPU %d (%s)", g.Index, why))
+			}
+		}
+	}
+	switch {
+	case len(not) == 0:
+		return ": jobs start there again"
+	case some || gpu == "":
+		return ": jobs start there again, but not yet on " + strings.Join(not, ", ")
+	}
+	return ": the drain is over, but jobs don't start there yet: " + strings.Join(not, ", ")
+}
+
+// keeps says what keeps jobs from a GPU; empty if nothing does.
+func keeps(m *pasar.MachineView, g *pasar.GPUView) string {
+	switch {
+	case g.Drained != nil:
+		return pasar.Clean(g.Drained.Reason)
+	case g.Status != nil && *g.Status == pasar.GPULost:
+		return "the driver has lost it"
+	case g.Status != nil && *g.Status != pasar.GPUOK:
+		return "it doesn't answer"
+	case g.Status == nil && !g.Virtual && m.LookedAt != nil && m.Trouble == nil:
+		return "it isn't there any more"
+	}
+	return ""
+}
+
 // drained says what a drain, or its end, has come to.
 func drained(v *pasar.GPUsView, machine, gpu string, on bool) string {
 	where := pasar.Clean(machine)
@@ -96,7 +146,7 @@ func drained(v *pasar.GPUsView, machine, gpu string, on bool) string {
 		where = "GPU " + pasar.Clean(gpu) + " of " + where
 	}
 	if !on {
-		return where + ": jobs start there again"
+		return where + again(v, machine, gpu)
 	}
 	running := map[pasar.JobID]bool{}
 	for _, m := range v.Machines {
@@ -104,7 +154,7 @@ func drained(v *pasar.GPUsView, machine, gpu string, on bool) string {
 			continue
 		}
 		for _, g := range m.GPUs {
-			if gpu != "" && fmt.Sprint(g.Index) != gpu && !strings.HasPrefix(strings.ToLower(g.UUID), strings.ToLower(gpu)) {
+			if !named(&g, gpu) {
 				continue
 			}
 			for _, id := range g.Jobs {
