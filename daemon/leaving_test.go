@@ -205,6 +205,9 @@ func TestWhatIsLeftOnAGPUThatDoesNotAnswerHasNotLeaked(t *testing.T) {
 			w.machine.Finish(key(a, 1), 0)
 			g.show(g.hold(1, 101, key(a, 1), 0))
 			b, c := d.submit(spec("b", 1000)), d.submit(spec("c", 1000))
+			only := spec("only there", 1000)
+			only.Claim.IDs = []string{"0"}
+			named := d.submit(only)
 			d.expect(b, pasar.Queued)
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
@@ -218,6 +221,9 @@ func TestWhatIsLeftOnAGPUThatDoesNotAnswerHasNotLeaked(t *testing.T) {
 			}
 			d.expect(b, pasar.Running) // on the GPU that was seen to be free
 			d.expect(c, pasar.Queued)
+			if r := d.pub.Load().reasonFor(d.lookup(named)); status == pasar.GPUUnresponsive && !strings.Contains(r.Detail, "it doesn't answer, so it isn't known whether the memory of job 1 is free") {
+				t.Errorf("it waits for %+v", r)
+			}
 			if g.pace == pasar.PaceUrgent {
 				t.Error("a GPU that doesn't answer is asked all the time")
 			}

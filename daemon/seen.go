@@ -162,6 +162,12 @@ func (v *seeing) gpu(g *pasar.GPU) (sched.GPUSeen, bool) {
 	seen.Exclusive = s.Exclusive
 	if v.sight.answers(v.now) {
 		seen.Unhealthy = unwell(s)
+		for _, l := range v.leavers {
+			if seen.Unhealthy != "" && l.untold && slices.ContainsFunc(l.grant.GPUs, func(r pasar.GPURef) bool { return r.UUID == g.UUID }) {
+				seen.Unhealthy += fmt.Sprintf(", so it isn't known whether the memory of job %d is free", l.key.Job)
+				break
+			}
+		}
 	}
 	if !v.sight.fresh(v.now) || s.Status != pasar.GPUOK {
 		seen.Idle = true // by the ledger
