@@ -30,7 +30,7 @@ type Driver interface {
 
 // Patience of a probe with its driver.
 const (
-	lookPatience = 1500 * time.Millisecond // for a GPU to be looked at, before it counts as unresponsive
+	lookPatience = 2500 * time.Millisecond // for a GPU to be looked at, before it counts as unresponsive; a busy machine may need a second
 	eventPause   = 2 * time.Second         // after an error of Wait
 )
 

@@ -34,7 +34,7 @@ var gaps = map[pasar.Pace]time.Duration{
 
 const (
 	smiGap         = time.Second     // the least between runs of nvidia-smi, which take a while themselves
-	devicePatience = 4 * time.Second // for Devices
+	devicePatience = 5 * time.Second // for Devices
 	lookTimeout    = 10 * time.Second
 )
 

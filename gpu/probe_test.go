@@ -214,7 +214,7 @@ func TestAGPUThatHangsHidesNoOther(t *testing.T) {
 			t.Fatalf("%s, %v", statuses(look), err)
 		}
 		one := look.Sights[1]
-		if one.Device.UUID != "GPU-1" || *one.Now.Total != 80*pasar.GiB || one.Now.Detail != "nvmlDeviceGetTemperature has not returned for 6s" {
+		if one.Device.UUID != "GPU-1" || *one.Now.Total != 80*pasar.GiB || one.Now.Detail != "nvmlDeviceGetTemperature has not returned for 7s" {
 			t.Errorf("what is known of it: %+v", one)
 		}
 		release()

@@ -17,7 +17,7 @@ import (
 // Patience of the daemon with its probes.
 const (
 	openPatience   = 40 * time.Second // to open the driver: without persistence, many GPUs take seconds each
-	answerPatience = 3 * time.Second  // for one look; the probe's own is less
+	answerPatience = 4 * time.Second  // for one look; the probe's own is less
 	silentPatience = 10 * time.Second // with a probe that answers nothing, before another is tried
 	partPatience   = time.Minute      // with a probe of which some GPUs hang
 	firstPause     = time.Second      // before the next probe, after one failed to begin; doubles
@@ -70,11 +70,23 @@ type child struct {
 	versions Versions
 	err      error
 
+	turn chan struct{} // held by the round that is asked; has room for one
+
 	mu      sync.Mutex // guards what follows
 	look    int64      // the newest request
 	waiting chan []Sight
+	next    *round    // the one that isn't asked yet; nil: none
 	heard   time.Time // when it last answered
 	partial time.Time // since when some GPU of its hangs; zero: none does
+}
+
+// A round is one look of a child for all who asked since the one before it was begun.
+type round struct {
+	done chan struct{} // closed when it is over
+
+	// Written before done is closed.
+	sights []Sight
+	err    error
 }
 
 // A Look is what a prober saw of the driver at one time.
@@ -171,7 +183,7 @@ func (p *Prober) start() (*child, error) {
 	if err != nil {
 		return nil, &Broken{FaultOther, fmt.Sprintf("start probe: %v", err)}
 	}
-	c := &child{spawned: s, born: time.Now(), ready: make(chan struct{}), closed: make(chan struct{})}
+	c := &child{spawned: s, born: time.Now(), ready: make(chan struct{}), closed: make(chan struct{}), turn: make(chan struct{}, 1)}
 	p.work.Go(func() { p.listen(c) })
 	return c, nil
 }
@@ -236,24 +248,54 @@ func (c *child) answer(s *seen) {
 	c.waiting = nil
 }
 
-// ask makes one look.
+// ask takes part in the next look: one that is under way may have passed what the caller wants to see. What
+// it gives is shared with all who asked at the same time.
 func (c *child) ask(ctx context.Context) ([]Sight, error) {
-	patience := time.NewTimer(answerPatience)
-	defer patience.Stop()
+	opening := time.NewTimer(answerPatience)
+	defer opening.Stop()
 	select {
 	case <-c.ready:
 	case <-c.closed:
 		return nil, c.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-patience.C:
+	case <-opening.C:
 		return nil, &Broken{FaultSilent, "the driver doesn't answer: opening it takes long, or hangs"}
 	}
 	c.mu.Lock()
+	r := c.next
+	if r == nil {
+		r = &round{done: make(chan struct{})}
+		c.next = r
+		go c.run(r)
+	}
+	c.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.sights, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// run makes a round's look once the one before it is over, whoever still waits for it.
+func (c *child) run(r *round) {
+	defer close(r.done)
+	c.turn <- struct{}{} // each that has it gives it back within the patience with a look
+	defer func() { <-c.turn }()
+	c.mu.Lock()
+	c.next = nil
 	c.look++
 	n, got := c.look, make(chan []Sight, 1)
 	c.waiting = got
 	c.mu.Unlock()
+	r.sights, r.err = c.await(n, got)
+}
+
+// await asks for a look and waits for it.
+func (c *child) await(n int64, got <-chan []Sight) ([]Sight, error) {
+	patience := time.NewTimer(answerPatience)
+	defer patience.Stop()
 	// A pipe takes far more than the requests that fit into the patience with a silent probe.
 	if err := writeLine(c.in, request{n}); err != nil {
 		select {
@@ -268,8 +310,6 @@ func (c *child) ask(ctx context.Context) ([]Sight, error) {
 		return s, nil
 	case <-c.closed:
 		return nil, c.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	case <-patience.C:
 		return nil, &Broken{FaultSilent, "the driver doesn't answer: a call on it hangs"}
 	}
@@ -311,15 +351,17 @@ func (p *Prober) fail(c *child, err error) (tell bool) {
 	defer c.mu.Unlock()
 	select {
 	case <-c.closed:
-		if p.now == c {
+		first := p.now == c // of all who asked it
+		if first {
 			p.now = nil
 		}
-		if !c.heard.IsZero() {
+		switch {
+		case c.heard.IsZero() && first:
+			p.failed(err)
+		case first:
 			p.log.Info("the probe of the GPUs' driver ended; another is started", "error", err)
-			return false
 		}
-		p.failed(err)
-		return true
+		return c.heard.IsZero()
 	default:
 	}
 	since, patience := c.heard, silentPatience
