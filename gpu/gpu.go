@@ -2,7 +2,8 @@
 //
 // It asks a process of its own, the probe, which alone has the driver's library (package gpu/nvml) and may
 // hang in it or die of it; where there is no such library it asks nvidia-smi. What either says is foreign:
-// whatever isn't exactly what it should be is an error that names it, never a device with a guessed size.
+// what isn't a message at all is an error that names it, a sensor's number that can't be is unknown, and a GPU
+// whose memory can't be takes no jobs. None is ever given a guessed size.
 package gpu
 
 import (

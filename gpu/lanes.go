@@ -221,18 +221,25 @@ func (p *probe) look() ([]Sight, error) {
 	defer patience.Stop()
 	var sights []Sight
 	for waiting > 0 {
+		var a answer
 		select {
-		case a := <-p.answers:
-			if !a.lane.since.Before(now) {
-				waiting--
-			}
-			if p.take(a); a.err != nil {
-				return nil, a.err
-			}
-			sights = append(sights, a.sights...)
+		case a = <-p.answers:
 		case <-patience.C:
-			waiting = 0
+			select {
+			case a = <-p.answers: // it was this process that got no time, not the GPU that took it
+				patience.Reset(0)
+			default:
+				waiting = 0
+				continue
+			}
 		}
+		if !a.lane.since.Before(now) {
+			waiting--
+		}
+		if p.take(a); a.err != nil {
+			return nil, a.err
+		}
+		sights = append(sights, a.sights...)
 	}
 	for _, l := range p.lanes {
 		if l.busy && l.index != systemLane {

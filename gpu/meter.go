@@ -52,6 +52,7 @@ type Meter struct {
 
 	mu      sync.Mutex // guards what follows
 	exclude []string
+	floors  floors
 	smi     *smi
 	last    Look // the newest that is whole
 	from    string
@@ -139,8 +140,19 @@ func (m *Meter) Look(ctx context.Context) (look Look, source string, err error) 
 	return m.sources(ctx)
 }
 
-// ask looks through what there is: the driver's library, else nvidia-smi, else nothing.
+// ask looks through what there is, and has what the driver keeps of each GPU's memory apart.
 func (m *Meter) ask(ctx context.Context) (Look, string, error) {
+	look, source, err := m.through(ctx)
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		look.Sights = m.floors.apart(look.Sights)
+	}
+	return look, source, err
+}
+
+// through looks through the driver's library, else nvidia-smi, else nothing.
+func (m *Meter) through(ctx context.Context) (Look, string, error) {
 	tool, _ := exec.LookPath("nvidia-smi")
 	if !m.o.Library && tool == "" && !m.hinted() {
 		return Look{}, "none", nil
@@ -226,6 +238,9 @@ func (m *Meter) keep(look Look, source string) Look {
 			sights = append(sights, old)
 		}
 		if !known {
+			if s.odd && s.Device.Left == "" {
+				s.Device.Left = s.Now.Detail // its size was never known
+			}
 			sights = append(sights, s)
 		}
 	}

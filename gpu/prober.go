@@ -422,7 +422,7 @@ func (p *Prober) Close() {
 }
 
 // hangs reports whether a call on the GPU hangs.
-func (s Sight) hangs() bool { return s.Now.Status == pasar.GPUUnresponsive }
+func (s Sight) hangs() bool { return s.Now.Status == pasar.GPUUnresponsive && !s.odd }
 
 // tail keeps the end of what is written to it.
 type tail struct {

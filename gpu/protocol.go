@@ -140,7 +140,8 @@ func (m *message) check() error {
 				return err
 			}
 			if u := s.Device.UUID; u != "" && known[u] {
-				return fmt.Errorf("%s is there twice", u)
+				s.nameless("another GPU has its UUID")
+				s.Now.UUID = ""
 			}
 			known[s.Device.UUID] = true
 		}

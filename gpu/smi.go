@@ -115,7 +115,7 @@ func smiSight(row map[string]string) (s Sight, err error) {
 	total, known, err := memory(row["memory.total"])
 	switch {
 	case err != nil:
-		return s, errors.New("bad memory.total")
+		s.distrust("nvidia-smi says memory.total: " + tidy(row["memory.total"]))
 	case !known:
 		d.Unified = true
 	default:
@@ -149,6 +149,9 @@ func smiSight(row map[string]string) (s Sight, err error) {
 
 // parseApps adds the processes to the GPUs that they are on.
 func parseApps(out []byte, sights []Sight) error {
+	for i := range sights {
+		sights[i].Now.Processes = []pasar.GPUProcess{}
+	}
 	for n, line := range bytes.Split(bytes.TrimRight(out, "\r\n \t"), []byte("\n")) {
 		text := strings.TrimSpace(string(line))
 		if text == "" || strings.HasPrefix(text, "No ") {

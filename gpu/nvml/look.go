@@ -127,7 +127,7 @@ func (d *driver) memory(dev nvml.Device, s *gpu.Sight, at func(string)) {
 		at("nvmlDeviceGetMemoryInfo")
 		var m nvml.Memory
 		if m, ret = dev.GetMemoryInfo(); ret == nvml.SUCCESS {
-			// What the driver keeps is in Used here, and nobody says how much that is.
+			// What the driver keeps is in Used here, and nobody says how much that is; the meter learns it.
 			total, used := pasar.Bytes(m.Total), pasar.Bytes(m.Used)
 			r.Total, r.Used = &total, &used
 			s.Device.Total = total
@@ -268,9 +268,11 @@ func (d *driver) instances(h *handle, whole gpu.Sight, at func(string)) []gpu.Si
 	return out
 }
 
-// processes lists who has memory of a GPU; instance is none32, or whose processes are meant.
+// processes lists who has memory of a GPU; instance is none32, or whose processes are meant. It is nil where
+// some of them can't be told.
 func (d *driver) processes(dev nvml.Device, instance uint32, at func(string)) []pasar.GPUProcess {
-	var out []pasar.GPUProcess
+	out := []pasar.GPUProcess{}
+	failed, asked := false, false
 	known := map[int]int{} // pid → place in out
 	add := func(name string, graphics bool, f func() ([]nvml.ProcessInfo, nvml.Return)) {
 		if !d.has[name+"_v3"] && !d.has[name+"_v2"] && !d.has[name] {
@@ -279,8 +281,10 @@ func (d *driver) processes(dev nvml.Device, instance uint32, at func(string)) []
 		at(name)
 		infos, ret := f()
 		if ret != nvml.SUCCESS {
+			failed = failed || ret != nvml.ERROR_NOT_SUPPORTED && ret != nvml.ERROR_FUNCTION_NOT_FOUND
 			return
 		}
+		asked = true
 		for _, in := range infos {
 			// A driver may list a whole GPU's processes for each of its instances.
 			if instance != none32 && in.GpuInstanceId != none32 && in.GpuInstanceId != instance {
@@ -306,6 +310,9 @@ func (d *driver) processes(dev nvml.Device, instance uint32, at func(string)) []
 	add("nvmlDeviceGetComputeRunningProcesses", false, dev.GetComputeRunningProcesses)
 	add("nvmlDeviceGetMPSComputeRunningProcesses", false, dev.GetMPSComputeRunningProcesses)
 	add("nvmlDeviceGetGraphicsRunningProcesses", true, dev.GetGraphicsRunningProcesses)
+	if len(out) == 0 && (failed || !asked) {
+		return nil
+	}
 	return out
 }
 

@@ -206,6 +206,48 @@ func TestAnOlderDriverDoesNotEndTheProbe(t *testing.T) {
 	}
 }
 
+func TestAnIdleGPUOfAnOlderDriverIsUnused(t *testing.T) {
+	b := newBox(t, "gpus 2\ngpu.0.mem_total 24576\ngpu.0.mem_reserved 576\ngpu.1.mem_total 24576\ngpu.1.mem_reserved 576\nproc 1 999999902 2000\nfail 1 DeviceGetGraphicsRunningProcesses UNKNOWN")
+	b.lib = filepath.Join(scratch, "old", "libnvidia-ml.so.1")
+	b.start()
+	m := meterOf(b)
+	defer m.Close()
+	check := func(when string, gpu int, reserved, used, total int64) {
+		t.Helper()
+		look, _, err := m.Look(t.Context())
+		if err != nil || len(look.Sights) != 2 {
+			t.Fatalf("%s: %+v, %v", when, look, err)
+		}
+		s := look.Sights[gpu]
+		if mib(s.Now.Reserved) != reserved || mib(s.Now.Used) != used || mib(s.Now.Total) != 24576 || mib(&s.Device.Total) != total {
+			t.Errorf("%s: %d MiB reserved, %d used, %d to be given out", when, mib(s.Now.Reserved), mib(s.Now.Used), mib(&s.Device.Total))
+		}
+	}
+	check("idle", 0, 576, 0, 24000)
+	check("busy from the start", 1, -1, 2576, 24576)
+	b.say("proc 0 999999901 1000\nnoproc 1 999999902")
+	check("busy", 0, 576, 1000, 24000)
+	check("idle, but not surely", 1, -1, 576, 24576)
+	b.say("fail 1 DeviceGetGraphicsRunningProcesses OK")
+	check("idle at last", 1, 576, 0, 24000)
+	b.say("noproc 0 999999901\ngpu.0.mem_extra 3000")
+	check("with memory that is nobody's", 0, 576, 3000, 24000)
+}
+
+func TestOneOddNumberOfAGPUHidesNoOther(t *testing.T) {
+	b := newBox(t, "gpus 3\ngpu.1.power 100000000\ngpu.1.temp 99999\ngpu.1.util 5000\ngpu.1.fan 99999\ngpu.2.mem_total 99999999999")
+	all := b.look()
+	if len(all) != 3 || all[0].Now.Status != pasar.GPUOK || all[1].Now.Status != pasar.GPUOK || all[2].Now.Status != pasar.GPUUnresponsive {
+		t.Fatalf("%+v", all)
+	}
+	if r := all[1].Now; r.PowerW != nil || r.TempC != nil || r.Util != nil || r.FanPct != nil || r.LimitW == nil || mib(r.Total) != 81559 {
+		t.Errorf("%+v", r)
+	}
+	if r := all[2].Now; r.Total != nil || !strings.Contains(r.Detail, "99999999999 MiB of memory") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestAUnifiedGPUHasNoTotalAndOneThatFailsIsNoUnifiedOne(t *testing.T) {
 	b := newBox(t, "gpus 3\ngpu.0.unified 1\nproc 0 999999901 1000\nfail 1 DeviceGetMemoryInfo* UNKNOWN\nfail 2 * NO_PERMISSION\nfail 2 DeviceGetUUID OK\nfail 2 DeviceGetName OK\nfail 2 DeviceGetHandleByIndex OK\nfail 2 DeviceGetMemoryInfo* OK")
 	all := b.look()
