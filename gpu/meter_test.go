@@ -113,9 +113,9 @@ func TestAnIdleMachineWithoutGPUsIsLookedAtOnce(t *testing.T) {
 		if got := d.readings(); len(got) != 1 || got[0].Source != "none" || got[0].GPUs != nil || got[0].Host.Total != 64*pasar.GiB {
 			t.Errorf("%d readings: %+v", len(got), got)
 		}
-		d.Pace(pasar.PaceSteady) // jobs run, and may exhaust its memory
+		d.Pace(pasar.PaceSteady) // jobs run, of whose memory no decision waits for the next look
 		time.Sleep(time.Minute)
-		if got := len(d.readings()); got < 29 || got > 32 {
+		if got := len(d.readings()); got < 6 || got > 8 {
 			t.Errorf("%d readings in a minute", got)
 		}
 	})
