@@ -72,7 +72,7 @@ func newBox(t *testing.T, lines string) *box {
 		}
 	}
 	if _, err := os.Stat(filepath.Join("..", "..", "..", "shared", "tools", "fake-nvml", "fakenvml.c")); err != nil {
-		lacks(t, err)
+		t.Skipf("needs the fake driver, which is not beside the repository: %v", err)
 	}
 	if err := buildDrivers(); err != nil {
 		t.Fatal(err)
