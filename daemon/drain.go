@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -93,16 +92,5 @@ func (d *Daemon) serveDrain(ctx context.Context, c *ipc.Call, on bool) error {
 	if _, err := d.do(ctx, d.drainAsked(r, on)); err != nil {
 		return err
 	}
-	b, err := json.Marshal(d.gpusView())
-	if err != nil {
-		return fmt.Errorf("encode GPUs: %w", err)
-	}
-	return c.Answer(ipc.ViewAnswer{JSON: b})
-}
-
-// gpusView is every machine with its GPUs.
-func (d *Daemon) gpusView() pasar.GPUsView {
-	v := pasar.GPUsView{Schema: pasar.Schema, Machines: []pasar.MachineView{}}
-	v.Machines = append(v.Machines, d.status().Machines...)
-	return v
+	return answerView(c, d.gpusView())
 }

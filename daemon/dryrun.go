@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,11 +95,7 @@ func (d *Daemon) answerPlan(ctx context.Context, c *ipc.Call, cmd *command) erro
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode plan: %w", err)
-	}
-	return c.Answer(ipc.ViewAnswer{JSON: b})
+	return answerView(c, v)
 }
 
 // planMany bounds each list of a plan, so that it fits a frame.

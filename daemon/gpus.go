@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,22 +14,12 @@ import (
 func (d *Daemon) serveGPUs(ctx context.Context, c *ipc.Call) error {
 	d.awaitMachines(ctx)
 	d.lookFirst(ctx)
-	b, err := d.gpusJSON()
-	if err != nil {
-		return err
-	}
-	return c.Answer(ipc.ViewAnswer{JSON: b})
+	return answerView(c, d.gpusView())
 }
 
-// gpusJSON is the JSON of a pasar.GPUsView, as last published and last read.
-func (d *Daemon) gpusJSON() ([]byte, error) {
-	p := d.pub.Load()
-	v := pasar.GPUsView{Schema: pasar.Schema, Machines: d.machineViews(p)}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode GPUs: %w", err)
-	}
-	return b, nil
+// gpusView is every machine with its GPUs, as last published and last read.
+func (d *Daemon) gpusView() pasar.GPUsView {
+	return pasar.GPUsView{Schema: pasar.Schema, Machines: d.machineViews(d.pub.Load())}
 }
 
 // firstLook is how long who asks about machines waits for a daemon that has just begun to look at its own.

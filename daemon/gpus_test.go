@@ -12,7 +12,7 @@ import (
 func machineNow(t *testing.T, d *running) pasar.MachineView {
 	t.Helper()
 	synctest.Wait()
-	b, err := d.gpusJSON()
+	b, err := json.Marshal(d.gpusView())
 	if err != nil {
 		t.Fatal(err)
 	}

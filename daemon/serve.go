@@ -184,9 +184,14 @@ func (d *Daemon) viewJSON(ctx context.Context, id pasar.JobID) ([]byte, error) {
 func (d *Daemon) serveStatus(ctx context.Context, c *ipc.Call) error {
 	d.awaitMachines(ctx)
 	d.lookFirst(ctx)
-	b, err := json.Marshal(d.status())
+	return answerView(c, d.status())
+}
+
+// answerView answers with one of package pasar's views.
+func answerView(c *ipc.Call, view any) error {
+	b, err := json.Marshal(view)
 	if err != nil {
-		return fmt.Errorf("encode status: %w", err)
+		return fmt.Errorf("encode %T: %w", view, err)
 	}
 	return c.Answer(ipc.ViewAnswer{JSON: b})
 }

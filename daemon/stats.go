@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -28,11 +27,7 @@ func (d *Daemon) serveStats(ctx context.Context, c *ipc.Call) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode stats: %w", err)
-	}
-	return c.Answer(ipc.ViewAnswer{JSON: b})
+	return answerView(c, v)
 }
 
 // statsMany bounds the rows of stats, so that they fit a frame; what is over goes into the total alone.
