@@ -25,7 +25,7 @@ trap '[ "${KEEP:-}" = 1 ] || "$host" down; rm -rf "$logs"; exit 130' INT TERM
 failed=0 passed=0 began=$(date +%s)
 
 # as the user, in a login session of its own, which ends with the command; as root
-user() { inside "exec timeout -k 5 ${LIMIT:-120} bash -c $(printf %q ". ~/work/inside.sh; $1")"; }
+user() { inside "exec timeout -k 5 ${LIMIT:-120} bash -c $(printf %q ". ~/checks/inside.sh; $1")"; }
 root() { inside -r "exec timeout -k 5 120 bash -c $(printf %q "$1")"; }
 
 # inside [-r] TEXT: a machine that hangs is given up, and its power cut.
@@ -69,7 +69,7 @@ script() {
       'all good' | *' failed') over=1 ;;
       *) echo "      | $line" ;;
     esac
-  done < <("$host" run "exec timeout 900 bash ~/work/$1.sh 2>&1")
+  done < <("$host" run "exec timeout 900 bash ~/checks/$1.sh 2>&1")
   [ -n "$over" ] || { failed=$((failed + 1)); echo "FAIL  $1: it did not come to its end"; }
 }
 
@@ -90,7 +90,7 @@ make --no-print-directory install GO="${GO:-go}" DESTDIR="$stage" PREFIX=/home/t
   { cat "$logs/install"; exit 2; }
 # On a machine that is busy the tool may take a start that is slow for one that failed.
 "$host" up --fresh 2>"$logs/up" || "$host" up 2>>"$logs/up" || { cat "$logs/up"; exit 2; }
-"$host" push "$stage/home/tester/.local" /home/tester/.local && "$host" push test/systemd /home/tester/work || exit 2
+"$host" push "$stage/home/tester/.local" /home/tester/.local && "$host" push test/systemd /home/tester/checks || exit 2
 
 # ------------------------------------------------------------------------------------------------- setup
 only=$pattern; pattern='*'
