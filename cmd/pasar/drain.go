@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -64,27 +64,9 @@ func (c *call) drain(ctx context.Context, req ipc.DrainRequest, verb drainVerb) 
 		req.Machine = c.args[0]
 	}
 	req.Request = ipc.NewRequest()
-	var b []byte
-	err := c.ask(ctx, func(d *ipc.Client) error {
-		var err error
-		b, err = verb(d, ctx, req)
-		return err
+	return showValue(ctx, c, func(d *ipc.Client) ([]byte, error) { return verb(d, ctx, req) }, func(v *pasar.GPUsView) string {
+		return drained(v, cmp.Or(req.Machine, pasar.LocalMachine), req.GPU, c.name == "drain") + "\n"
 	})
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return c.printLine(b)
-	}
-	var v pasar.GPUsView
-	if err := json.Unmarshal(b, &v); err != nil {
-		return fmt.Errorf("read GPUs: %w", err)
-	}
-	machine := req.Machine
-	if machine == "" {
-		machine = pasar.LocalMachine
-	}
-	return c.print(drained(&v, machine, req.GPU, c.name == "drain") + "\n")
 }
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"pasar"
@@ -38,18 +36,13 @@ why and what would mend it. The bar is memory in use, then what is claimed beyon
 
 // gpus is a look at the GPUs.
 func (c *call) gpus(ctx context.Context) (picture, error) {
-	var b []byte
-	err := c.ask(ctx, func(d *ipc.Client) error {
-		var err error
-		b, err = d.GPUs(ctx)
-		return err
-	})
+	b, err := c.fetchValue(ctx, func(d *ipc.Client) ([]byte, error) { return d.GPUs(ctx) })
 	if err != nil || c.json {
 		return picture{raw: b}, err
 	}
-	var v pasar.GPUsView
-	if err := json.Unmarshal(b, &v); err != nil {
-		return picture{}, fmt.Errorf("read GPUs: %w", err)
+	v, err := readValue[pasar.GPUsView](b)
+	if err != nil {
+		return picture{}, err
 	}
-	return picture{lay: func(s ui.Style) string { return ui.GPUPage(&v, time.Now(), s) }}, nil
+	return picture{lay: func(s ui.Style) string { return ui.GPUPage(v, time.Now(), s) }}, nil
 }

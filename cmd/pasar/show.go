@@ -84,11 +84,5 @@ func (c *call) holders(ctx context.Context, v *pasar.JobView) []*pasar.JobView {
 
 // fetch is a job's JSON.
 func (c *call) fetch(ctx context.Context, id pasar.JobID) ([]byte, error) {
-	var b []byte
-	err := c.ask(ctx, func(d *ipc.Client) error {
-		var err error
-		b, err = d.Show(ctx, ipc.ShowRequest{Job: id})
-		return err
-	})
-	return b, err
+	return c.fetchValue(ctx, func(d *ipc.Client) ([]byte, error) { return d.Show(ctx, ipc.ShowRequest{Job: id}) })
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -44,23 +43,8 @@ it is known of jobs that report checkpoints and resumes. A job with several tags
 				if req.By == "" {
 					req.By = statsBy[0]
 				}
-				var b []byte
-				err := c.ask(ctx, func(d *ipc.Client) error {
-					var err error
-					b, err = d.Stats(ctx, req)
-					return err
-				})
-				if err != nil {
-					return err
-				}
-				if c.json {
-					return c.printLine(b)
-				}
-				var v pasar.StatsView
-				if err := json.Unmarshal(b, &v); err != nil {
-					return fmt.Errorf("read stats: %w", err)
-				}
-				return c.print(ui.Stats(&v, time.Now(), c.style()))
+				return showValue(ctx, c, func(d *ipc.Client) ([]byte, error) { return d.Stats(ctx, req) },
+					func(v *pasar.StatsView) string { return ui.Stats(v, time.Now(), c.style()) })
 			}
 		},
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"pasar"
@@ -20,23 +18,8 @@ func statusCommand() *command {
 				if err := c.noArgs(); err != nil {
 					return err
 				}
-				var b []byte
-				err := c.ask(ctx, func(d *ipc.Client) error {
-					var err error
-					b, err = d.Status(ctx)
-					return err
-				})
-				if err != nil {
-					return err
-				}
-				if c.json {
-					return c.printLine(b)
-				}
-				var v pasar.StatusView
-				if err := json.Unmarshal(b, &v); err != nil {
-					return fmt.Errorf("read status: %w", err)
-				}
-				return c.print(ui.Status(&v, time.Now(), c.style()))
+				return showValue(ctx, c, func(d *ipc.Client) ([]byte, error) { return d.Status(ctx) },
+					func(v *pasar.StatusView) string { return ui.Status(v, time.Now(), c.style()) })
 			}
 		},
 	}
