@@ -61,6 +61,9 @@ func (p *pass) tryUrgent(from, to int) {
 		p.keys[i].urgent = urgentMost(p.keys[i].longest)
 		most = max(most, p.keys[i].urgent)
 	}
+	if most == 0 {
+		return // the queue is short
+	}
 	p.hasty = p.hasty[:0]
 	for i := from; i < to; i++ {
 		if p.gists[i].est > most {
