@@ -5,6 +5,8 @@ DESTDIR   ?=
 FUZZTIME  ?= 20s
 FOR       ?= 0
 BENCH     ?=
+DEATHS    ?=
+CASES     ?= ../shared/cases/deaths-dev.jsonl
 GO        ?= go
 BASH      := $(shell command -v bash)
 
@@ -24,7 +26,7 @@ PASARD_LD  := -extldflags=-Wl,-z,lazy
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test test-systemd lint fuzz bench torture clean
+.PHONY: help build install demo test test-systemd deaths lint fuzz bench torture clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +54,9 @@ test: lint ## all tests, with the race detector, after lint
 
 test-systemd: ## a machine with systemd, booted for it: setup, reboots, logouts, kills (JOBS=2000 for more; skipped without SYSTEMD_HOST)
 	@GO='$(GO)' $(BASH) test/systemd/run.sh
+
+deaths: ## score the verdicts on labelled deaths (CASES=FILE, JSON lines; DEATHS=-v prints what is wrong)
+	@$(GO) run ./test/deaths $(DEATHS) $(CASES)
 
 lint: ## gofmt, vet and staticcheck
 	@bad=$$(gofmt -l .) && if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):" $$bad; exit 1; fi

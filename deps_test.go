@@ -32,8 +32,10 @@ var table = []rule{
 		"a decision is a pure function: with the store, a target or the wire in reach it would soon depend on when it is asked"},
 	{"sched/schedtest", []string{"pasar", "sched"}, nil,
 		"scenarios must speak about the scheduler, not about a daemon around it"},
-	{"autopsy", []string{"pasar"}, nil,
+	{"autopsy", []string{"pasar"}, []string{"autopsy/score"},
 		"a verdict rests on evidence that it is given; if it could look for more, it could not be repeated"},
+	{"autopsy/score", []string{"pasar", "autopsy", "gpu"}, nil,
+		"cases are scored as a daemon would judge them: from evidence alone, with what the Xids of a case mean"},
 	{"cloud", []string{"pasar"}, nil,
 		"rules about money are pure, so that they can be read and tested without a provider"},
 	{"store", []string{"pasar"}, nil,
@@ -89,6 +91,8 @@ var table = []rule{
 	{"cmd/pasard", []string{"*"}, nil, "it alone wires things together"},
 	{"bench", []string{"pasar", "ipc"}, nil,
 		"it measures the programs from outside, as their users meet them, and speaks to the daemon as any client"},
+	{"test/deaths", []string{"pasar", "autopsy/score"}, nil,
+		"it prints scores, and makes none"},
 	{"bench/job", nil, nil, "what measured jobs run stands for anybody's program: it knows nothing of pasar"},
 }
 

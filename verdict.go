@@ -3,38 +3,67 @@ package pasar
 // A Code is one of the reasons why an attempt ended.
 type Code string
 
-// Codes that pasar itself knows. Those read from a log belong to the autopsy's rules.
+// Reasons: what pasar did or knows itself.
 const (
 	CodeCompleted   Code = "completed"
 	CodeCancelled   Code = "cancelled"
 	CodePreempted   Code = "preempted"
-	CodeOOM         Code = "oom"
-	CodeTimeLimit   Code = "time_limit"
-	CodeLost        Code = "lost"
-	CodeLaunchError Code = "launch_error"
-	CodeBadCommand  Code = "bad_command"
-	CodeInterrupted Code = "interrupted"
-	CodeSignal      Code = "signal"
-	CodeExit        Code = "exit"
-	CodeKernelOOM   Code = "kernel_oom"
-	CodeHostOOM     Code = "host_oom"
-	CodeGPUOOM      Code = "gpu_oom"
-	CodeShmFull     Code = "shm_full"
 	CodePaused      Code = "paused"     // it was asked to pause, and did; not an end for good
 	CodeDependency  Code = "dependency" // what it was to come after didn't end as it must
-	CodeGPUXid      Code = "gpu_xid"
-	CodeFileMissing Code = "file_missing"
-	CodeEnvError    Code = "env_error"
-	CodeAuth        Code = "auth"
+	CodeTimeLimit   Code = "time_limit" // pasar's, or that of another that ran it
+	CodeLost        Code = "lost"
+	CodeLaunchError Code = "launch_error"
+	CodeOOM         Code = "oom" // pasar's memory watchdog killed it
 )
 
-// Codes is every reason that a verdict may have, also those that only a log can tell of.
+// Reasons: memory ran out.
+const (
+	CodeKernelOOM Code = "kernel_oom" // the kernel, or a host memory killer, killed a process of it
+	CodeHostOOM   Code = "host_oom"   // an allocation of host memory failed
+	CodeGPUOOM    Code = "gpu_oom"
+	CodeShmFull   Code = "shm_full" // /dev/shm
+)
+
+// Reasons: GPUs, and processes that work together.
+const (
+	CodeGPUXid       Code = "gpu_xid"
+	CodeDeviceAssert Code = "device_assert" // an assertion inside a kernel
+	CodeCUDAError    Code = "cuda_error"    // a kernel or library call failed
+	CodeGPUSetup     Code = "gpu_setup"     // the GPU can't be used as it is set up
+	CodeCommError    Code = "comm_error"
+)
+
+// Reasons: the system and the environment.
+const (
+	CodeDiskFull      Code = "disk_full"
+	CodeIOError       Code = "io_error"
+	CodeSysLimit      Code = "sys_limit" // files, processes, watches, locked memory
+	CodePortInUse     Code = "port_in_use"
+	CodePermission    Code = "permission"
+	CodeFileMissing   Code = "file_missing"
+	CodeEnvError      Code = "env_error" // packages, shared libraries, compilers
+	CodeBadCommand    Code = "bad_command"
+	CodeBadCheckpoint Code = "bad_checkpoint"
+	CodeAuth          Code = "auth"
+	CodeNetwork       Code = "network"
+)
+
+// Reasons: the program itself.
+const (
+	CodeDiverged    Code = "diverged"
+	CodeException   Code = "exception"
+	CodeInterrupted Code = "interrupted" // SIGINT, SIGTERM or SIGHUP from outside pasar
+	CodeSignal      Code = "signal"      // any other, that nothing explains
+	CodeExit        Code = "exit"        // not 0, and no clue
+)
+
+// Codes is every reason that a verdict may have.
 var Codes = []Code{
 	CodeCompleted, CodeCancelled, CodePreempted, CodePaused, CodeDependency, CodeTimeLimit, CodeLost, CodeLaunchError,
 	CodeOOM, CodeKernelOOM, CodeHostOOM, CodeGPUOOM, CodeShmFull,
-	CodeGPUXid, "device_assert", "cuda_error", "gpu_setup", "comm_error",
-	"disk_full", "io_error", "sys_limit", "port_in_use", "permission", CodeFileMissing, CodeEnvError, CodeBadCommand, "bad_checkpoint", CodeAuth, "network",
-	"diverged", "exception", CodeInterrupted, CodeSignal, CodeExit,
+	CodeGPUXid, CodeDeviceAssert, CodeCUDAError, CodeGPUSetup, CodeCommError,
+	CodeDiskFull, CodeIOError, CodeSysLimit, CodePortInUse, CodePermission, CodeFileMissing, CodeEnvError, CodeBadCommand, CodeBadCheckpoint, CodeAuth, CodeNetwork,
+	CodeDiverged, CodeException, CodeInterrupted, CodeSignal, CodeExit,
 }
 
 // RetriedByDefault reports whether a failure for this reason may pass by itself, so that --retries

@@ -15,7 +15,10 @@ func code(n int) *pasar.Exit { return &pasar.Exit{Code: n} }
 
 func sig(n syscall.Signal) *pasar.Exit { return &pasar.Exit{Signal: int(n)} }
 
-func lines(s string) []string { return strings.Split(strings.Trim(s, "\n"), "\n") }
+// logged is output as a verdict has it.
+func logged(s string) []pasar.Line { return ReadLog([]byte(strings.Trim(s, "\n")), 1) }
+
+func numbered(lines ...string) []pasar.Line { return logged(strings.Join(lines, "\n")) }
 
 // oomed is what a cgroup counted under a limit.
 func oomed(limit pasar.Bytes, own bool, oom, kills int64) *pasar.CgroupUse {
@@ -46,7 +49,7 @@ var cases = []struct {
 	conf    pasar.Confidence
 	blame   pasar.Blame
 }{
-	{"exit 0", Evidence{Exit: code(0), Tail: lines(trace), RunTime: pasar.Duration(90 * time.Minute)},
+	{"exit 0", Evidence{Exit: code(0), Log: logged(trace), RunTime: pasar.Duration(90 * time.Minute)},
 		pasar.CodeCompleted, "completed after 1h30m", pasar.Certain, pasar.BlameJob},
 
 	// What pasar did decides, whatever the status.
@@ -155,7 +158,7 @@ var cases = []struct {
 		pasar.CodeInterrupted, "interrupted: exited with code 129, as after SIGHUP from outside pasar", pasar.Likely, pasar.BlameUser},
 	{"SEGV", Evidence{Exit: &pasar.Exit{Signal: int(syscall.SIGSEGV), Core: true}},
 		pasar.CodeSignal, "killed by SIGSEGV (core dumped)", pasar.Certain, pasar.BlameJob},
-	{"ABRT that says why", Evidence{Exit: sig(syscall.SIGABRT), Tail: []string{"step 9", "corrupted size vs. prev_size", ""}},
+	{"ABRT that says why", Evidence{Exit: sig(syscall.SIGABRT), Log: numbered("step 9", "corrupted size vs. prev_size", "")},
 		pasar.CodeSignal, "killed by SIGABRT: corrupted size vs. prev_size", pasar.Certain, pasar.BlameJob},
 	{"139", Evidence{Exit: code(139)},
 		pasar.CodeSignal, "exited with code 139, as after SIGSEGV", pasar.Likely, pasar.BlameJob},
@@ -165,9 +168,9 @@ var cases = []struct {
 		pasar.CodeSignal, "killed by signal 40", pasar.Certain, pasar.BlameJob},
 
 	// What the driver said of its GPUs.
-	{"Xid of the hardware", Evidence{Exit: code(1), Tail: []string{"step 9"}, Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Likely)}},
+	{"Xid of the hardware", Evidence{Exit: code(1), Log: numbered("step 9"), Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Likely)}},
 		pasar.CodeGPUXid, "a fault of GPU 1: Xid 79, it went wrong", pasar.Likely, pasar.BlameMachine},
-	{"Xid of the program", Evidence{Exit: code(1), Tail: []string{illegal}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
+	{"Xid of the program", Evidence{Exit: code(1), Log: numbered(illegal), Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
 		pasar.CodeGPUXid, "the program's fault on GPU 1: Xid 31, it went wrong: " + illegal, pasar.Certain, pasar.BlameJob},
 	{"GPU lost", Evidence{Exit: code(1), GPULost: []string{"the driver had lost GPU 1"}},
 		pasar.CodeGPUXid, "the driver had lost GPU 1", pasar.Likely, pasar.BlameMachine},
@@ -175,7 +178,7 @@ var cases = []struct {
 	// What the kernel counted.
 	{"over --ram", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(512*pasar.MiB, true, 1, 1)},
 		pasar.CodeKernelOOM, "killed by the kernel: over its 512 MiB of host memory (--ram)", pasar.Certain, pasar.BlameJob},
-	{"a worker over --ram", Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 1), Tail: []string{"RuntimeError: DataLoader worker (pid 9) exited unexpectedly"}},
+	{"a worker over --ram", Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 1), Log: numbered("RuntimeError: DataLoader worker (pid 9) exited unexpectedly")},
 		pasar.CodeKernelOOM, "the kernel killed a process of it: over its 1 GiB of host memory (--ram); then it exited with code 1", pasar.Certain, pasar.BlameJob},
 	{"workers over --ram, says a shell", Evidence{Exit: code(137), Cgroup: oomed(pasar.GiB, true, 3, 3)},
 		pasar.CodeKernelOOM, "the kernel killed 3 processes of it: over its 1 GiB of host memory (--ram); then it exited with code 137", pasar.Certain, pasar.BlameJob},
@@ -205,34 +208,34 @@ var cases = []struct {
 	// Codes.
 	{"124", Evidence{Exit: code(124)},
 		pasar.CodeTimeLimit, "exited with code 124: a time limit ended it, as timeout(1) says", pasar.Likely, pasar.BlameJob},
-	{"126", Evidence{Exit: code(126), Tail: []string{"bash: ./train.sh: Permission denied"}},
+	{"126", Evidence{Exit: code(126), Log: numbered("bash: ./train.sh: Permission denied")},
 		pasar.CodeBadCommand, "exited with code 126, command not executable: bash: ./train.sh: Permission denied", pasar.Likely, pasar.BlameUser},
-	{"127", Evidence{Exit: code(127), Tail: []string{"sh: 1: trian: not found"}},
+	{"127", Evidence{Exit: code(127), Log: numbered("sh: 1: trian: not found")},
 		pasar.CodeBadCommand, "exited with code 127, command not found: sh: 1: trian: not found", pasar.Likely, pasar.BlameUser},
-	{"traceback", Evidence{Exit: code(1), Tail: lines(trace)},
+	{"traceback", Evidence{Exit: code(1), Log: logged(trace)},
 		pasar.CodeExit, "exited with code 1: ValueError: bad lr", pasar.Certain, pasar.BlameJob},
-	{"traceback of a rank", Evidence{Exit: code(1), Tail: []string{"[rank1]: Traceback (most recent call last):", `[rank1]:   File "t.py", line 1`, "[rank1]: KeyError: 'x'", "bye"}},
+	{"traceback of a rank", Evidence{Exit: code(1), Log: numbered("[rank1]: Traceback (most recent call last):", `[rank1]:   File "t.py", line 1`, "[rank1]: KeyError: 'x'", "bye")},
 		pasar.CodeExit, "exited with code 1: KeyError: 'x'", pasar.Certain, pasar.BlameJob},
-	{"error line", Evidence{Exit: code(2), Tail: []string{"reading", "error: no config", "== end =="}},
+	{"error line", Evidence{Exit: code(2), Log: numbered("reading", "error: no config", "== end ==")},
 		pasar.CodeExit, "exited with code 2: error: no config", pasar.Certain, pasar.BlameJob},
-	{"shell's echo", Evidence{Exit: code(134), Tail: []string{"free(): double free detected in tcache 2", "Aborted (core dumped)"}},
+	{"shell's echo", Evidence{Exit: code(134), Log: numbered("free(): double free detected in tcache 2", "Aborted (core dumped)")},
 		pasar.CodeSignal, "exited with code 134, as after SIGABRT: free(): double free detected in tcache 2", pasar.Likely, pasar.BlameJob},
-	{"nothing but the echo", Evidence{Exit: code(137), Tail: []string{"step 3", "job.sh: line 40: 30712 Killed                  python main.py"}},
+	{"nothing but the echo", Evidence{Exit: code(137), Log: numbered("step 3", "job.sh: line 40: 30712 Killed                  python main.py")},
 		pasar.CodeSignal, "exited with code 137, as after SIGKILL: job.sh: line 40: 30712 Killed                  python main.py", pasar.Likely, pasar.BlameJob},
-	{"launcher's own traceback", Evidence{Exit: code(1), Tail: append(lines(trace), "Traceback (most recent call last):", `  File "torchrun"`, "torch.ChildFailedError: ")},
+	{"launcher's own traceback", Evidence{Exit: code(1), Log: logged(trace + "\nTraceback (most recent call last):\n  File \"torchrun\"\ntorch.ChildFailedError: ")},
 		pasar.CodeExit, "exited with code 1: ValueError: bad lr", pasar.Certain, pasar.BlameJob},
-	{"no clue", Evidence{Exit: code(4), Output: 9, Tail: []string{"step 8", "leaving", "-----", ""}},
+	{"no clue", Evidence{Exit: code(4), Output: 9, Log: numbered("step 8", "leaving", "-----", "")},
 		pasar.CodeExit, "exited with code 4; last output: leaving", pasar.Certain, pasar.BlameJob},
 	{"silent", Evidence{Exit: code(7)},
 		pasar.CodeExit, "exited with code 7; it wrote nothing", pasar.Certain, pasar.BlameJob},
-	{"only newlines", Evidence{Exit: code(7), Output: 3, Tail: []string{"", ""}},
+	{"only newlines", Evidence{Exit: code(7), Output: 3, Log: numbered("", "")},
 		pasar.CodeExit, "exited with code 7", pasar.Certain, pasar.BlameJob},
 	{"255 is no signal", Evidence{Exit: code(255), Output: 1},
 		pasar.CodeExit, "exited with code 255", pasar.Certain, pasar.BlameJob},
 	{"145 is no signal that ends a child", Evidence{Exit: code(128 + 17), Output: 1},
 		pasar.CodeExit, "exited with code 145", pasar.Certain, pasar.BlameJob},
-	{"hostile line", Evidence{Exit: code(1), Tail: []string{"Error: \x1b[2Jgone\u202e"}},
-		pasar.CodeExit, `exited with code 1: Error: \x1b[2Jgone\u202e`, pasar.Certain, pasar.BlameJob},
+	{"hostile line", Evidence{Exit: code(1), Log: numbered("Error: \x1b[2Jgone\u202e")},
+		pasar.CodeExit, "exited with code 1: Error: gone", pasar.Certain, pasar.BlameJob},
 }
 
 func TestAttribute(t *testing.T) {
@@ -294,7 +297,7 @@ func checkVerdict(t testing.TB, v pasar.Verdict) {
 
 func TestWhatAFailureRestsOnIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	v := Attribute(Evidence{Exit: code(3), Tail: []string{"a", "b", "", "c", "d", "e", long, "~~~"}})
+	v := Attribute(Evidence{Exit: code(3), Log: numbered("a", "b", "", "c", "d", "e", long, "~~~")})
 	checkVerdict(t, v)
 	if len(v.Evidence) != maxLines || v.Evidence[0].Text != "b" || !strings.HasSuffix(v.Evidence[maxLines-1].Text, "…") {
 		t.Errorf("evidence %+v", v.Evidence)
@@ -303,7 +306,7 @@ func TestWhatAFailureRestsOnIsBounded(t *testing.T) {
 		t.Errorf("summary %q", v.Summary)
 	}
 	// The root line alone when one is known: the rest is in the attempt's tail.
-	v = Attribute(Evidence{Exit: code(1), Tail: lines(trace)})
+	v = Attribute(Evidence{Exit: code(1), Log: logged(trace)})
 	if len(v.Evidence) != 1 || v.Evidence[0].Text != "ValueError: bad lr" {
 		t.Errorf("evidence %+v", v.Evidence)
 	}
@@ -328,7 +331,7 @@ func TestAnUnusedGPUIsHintedAtBesideWhateverElse(t *testing.T) {
 }
 
 func TestAKillForMemorySaysWhatWasCounted(t *testing.T) {
-	v := Attribute(Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 2), Tail: lines(trace)})
+	v := Attribute(Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 2), Log: logged(trace)})
 	checkVerdict(t, v)
 	if len(v.Evidence) != 2 || v.Evidence[0].Text != "ValueError: bad lr" ||
 		v.Evidence[1].Text != "the job's cgroup counted oom_kill 2, oom 1; limit 1 GiB; at most 1 GiB were used" || !strings.Contains(v.Hint, "--ram") {
@@ -370,7 +373,7 @@ func FuzzAttribute(f *testing.F) {
 			marker = nil
 		}
 		e := Evidence{LaunchError: launch, LaunchStep: step, Errno: errno, StopStep: pasar.StopStep(stopStep), Lost: lost, Argv0: argv0,
-			Cwd: cwd, Grace: pasar.Duration(n), RunTime: pasar.Duration(n), PeakHost: pasar.Bytes(n), Tail: strings.Split(tail, "\n"), Output: n,
+			Cwd: cwd, Grace: pasar.Duration(n), RunTime: pasar.Duration(n), PeakHost: pasar.Bytes(n), Log: logged(tail), Output: n,
 			Marker: marker, For: argv0, Paused: n%3 == 0}
 		if seen {
 			e.Exit = &pasar.Exit{Code: code, Signal: signal}

@@ -18,7 +18,7 @@ type Evidence struct {
 	RunTime     pasar.Duration
 	PeakHost    pasar.Bytes
 	Cgroup      *pasar.CgroupUse // what was counted for the job; nil: nothing
-	Tail        []string         // last lines as rendered text
+	Log         []pasar.Line     // end of its output, as ReadLog has it
 	Output      int64            // bytes written
 	Xids        []BlamedXid      // of its GPUs while it ran, in order
 	GPULost     []string         // of its GPUs, those that the driver had lost when it ended, in words
@@ -28,6 +28,12 @@ type Evidence struct {
 	For    string        // preempted: the job that is to have the room, in words; empty: not known
 	Unmet  string        // it waited for a job that didn't end as it must: which, in words; set only then
 	Paused bool          // it was paused, and had no attempt under way
+
+	Typed      bool     // an attached terminal sent it Ctrl-C just before it ended; By is who
+	TypedBy    string   // whose terminal that was; empty: not known
+	Screen     []string // the last screen, of a job that drew on one rather than print lines
+	UnitResult string   // what systemd says of its unit, such as oom-kill or timeout; empty or success: nothing
+	Kernel     []string // lines of the kernel's log that speak of a process of it, in order
 
 	Untouched bool // it held whole GPUs, and was never seen to have memory of one
 }

@@ -89,7 +89,7 @@ func exceptions(tail []string) (lines []string) {
 
 // quote is ": " and the telling line, if there is one.
 func quote(e *Evidence) string {
-	if line, ok := tellingLine(e.Tail); ok {
+	if line, ok := tellingLine(e.tail()); ok {
 		return ": " + line
 	}
 	return ""
@@ -111,7 +111,7 @@ func lastWords(e *Evidence) string {
 
 // rootLine is the telling line, else the last few.
 func rootLine(e *Evidence) []pasar.Line {
-	if line, ok := tellingLine(e.Tail); ok {
+	if line, ok := tellingLine(e.tail()); ok {
 		return []pasar.Line{{Text: oneLine(line, lineRunes)}}
 	}
 	return lastLines(e)
@@ -120,9 +120,9 @@ func rootLine(e *Evidence) []pasar.Line {
 // lastLines is the last few lines that have a letter or a digit. Where they stand in the log isn't known.
 func lastLines(e *Evidence) []pasar.Line {
 	var lines []pasar.Line
-	for i := len(e.Tail) - 1; i >= 0 && len(lines) < maxLines; i-- {
-		if strings.ContainsFunc(e.Tail[i], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
-			lines = append(lines, pasar.Line{Text: oneLine(e.Tail[i], lineRunes)})
+	for i := len(e.tail()) - 1; i >= 0 && len(lines) < maxLines; i-- {
+		if strings.ContainsFunc(e.tail()[i], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			lines = append(lines, pasar.Line{Text: oneLine(e.tail()[i], lineRunes)})
 		}
 	}
 	for i, k := 0, len(lines)-1; i < k; i, k = i+1, k-1 {

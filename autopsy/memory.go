@@ -84,7 +84,7 @@ func killedFor(e *Evidence, what string) string {
 // memoryEvidence is the line that speaks of it, if any, and what the kernel counted.
 func memoryEvidence(e *Evidence) []pasar.Line {
 	var lines []pasar.Line
-	if line, ok := tellingLine(e.Tail); ok {
+	if line, ok := tellingLine(e.tail()); ok {
 		lines = append(lines, pasar.Line{Text: oneLine(line, lineRunes)})
 	}
 	c := e.Cgroup

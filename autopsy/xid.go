@@ -117,7 +117,7 @@ var cudaTells = regexp.MustCompile(`(?i)uncorrectable|fallen off the bus|GPU is 
 // gpuLine is the first line of the tail that says which failure of the GPU it was, else the first that speaks of one.
 func gpuLine(e *Evidence) (string, bool) {
 	for _, tells := range []*regexp.Regexp{cudaTells, cudaFault} {
-		for _, line := range e.Tail {
+		for _, line := range e.tail() {
 			if cudaFault.MatchString(line) && tells.MatchString(line) && !cudaOther.MatchString(line) {
 				return line, true
 			}
@@ -128,7 +128,7 @@ func gpuLine(e *Evidence) (string, bool) {
 
 // fitsMisdeed reports whether the log says the same as an Xid of the program's, or nothing.
 func fitsMisdeed(e *Evidence) bool {
-	for _, line := range e.Tail {
+	for _, line := range e.tail() {
 		if cudaOther.MatchString(line) {
 			return false
 		}
@@ -136,7 +136,7 @@ func fitsMisdeed(e *Evidence) bool {
 	if _, ok := gpuLine(e); ok {
 		return true
 	}
-	_, other := tellingLine(e.Tail)
+	_, other := tellingLine(e.tail())
 	return !other
 }
 

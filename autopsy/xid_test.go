@@ -34,27 +34,27 @@ func TestAFaultOfTheGPUIsTheReasonAsSurelyAsItIsKnownWhose(t *testing.T) {
 		blame   pasar.Blame
 		summary []string
 	}{
-		"hardware, whatever the log says": {Evidence{Exit: code(1), Tail: []string{noRoom}, Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Likely)}},
+		"hardware, whatever the log says": {Evidence{Exit: code(1), Log: numbered(noRoom), Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Likely)}},
 			pasar.CodeGPUXid, pasar.Likely, pasar.BlameMachine, []string{"Xid 79", "GPU 1"}},
 		"hardware, its process named": {Evidence{Exit: sig(syscall.SIGKILL), Xids: []BlamedXid{xid(94, pasar.XidFailJobReset, pasar.Certain)}},
 			pasar.CodeGPUXid, pasar.Certain, pasar.BlameMachine, []string{"Xid 94"}},
-		"the program's, and its log says so": {Evidence{Exit: code(1), Tail: []string{"CUDA error: see below", illegal, "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "ChildFailedError"}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
+		"the program's, and its log says so": {Evidence{Exit: code(1), Log: numbered("CUDA error: see below", illegal, "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "ChildFailedError"), Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
 			pasar.CodeGPUXid, pasar.Certain, pasar.BlameJob, []string{"Xid 31", "illegal memory access"}},
-		"the program's, one of several": {Evidence{Exit: code(1), Tail: []string{illegal}, Xids: []BlamedXid{xid(13, pasar.XidFailJob, pasar.Guess)}},
+		"the program's, one of several": {Evidence{Exit: code(1), Log: numbered(illegal), Xids: []BlamedXid{xid(13, pasar.XidFailJob, pasar.Guess)}},
 			pasar.CodeGPUXid, pasar.Guess, pasar.BlameJob, []string{"Xid 13", "other jobs were on it"}},
-		"the program's, and no word in its log": {Evidence{Exit: code(1), Tail: []string{"epoch 3"}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Likely)}},
+		"the program's, and no word in its log": {Evidence{Exit: code(1), Log: numbered("epoch 3"), Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Likely)}},
 			pasar.CodeGPUXid, pasar.Likely, pasar.BlameJob, []string{"Xid 31"}},
-		"the program's, but its log knows better": {Evidence{Exit: code(1), Tail: []string{noRoom}, Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Likely)}},
+		"the program's, but its log knows better": {Evidence{Exit: code(1), Log: numbered(noRoom), Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Likely)}},
 			pasar.CodeExit, pasar.Certain, pasar.BlameJob, []string{"out of memory"}},
-		"an assertion of its own": {Evidence{Exit: code(1), Tail: []string{illegal, "CUDA error: device-side assert triggered"}, Xids: []BlamedXid{xid(13, pasar.XidFailJob, pasar.Certain)}},
+		"an assertion of its own": {Evidence{Exit: code(1), Log: numbered(illegal, "CUDA error: device-side assert triggered"), Xids: []BlamedXid{xid(13, pasar.XidFailJob, pasar.Certain)}},
 			pasar.CodeExit, pasar.Certain, pasar.BlameJob, []string{"device-side assert"}},
-		"a consequence": {Evidence{Exit: code(1), Tail: []string{"epoch 3"}, Xids: []BlamedXid{xid(43, pasar.XidFailJob, pasar.Certain), xid(45, pasar.XidNote, pasar.Certain)}},
+		"a consequence": {Evidence{Exit: code(1), Log: numbered("epoch 3"), Xids: []BlamedXid{xid(43, pasar.XidFailJob, pasar.Certain), xid(45, pasar.XidNote, pasar.Certain)}},
 			pasar.CodeExit, pasar.Certain, pasar.BlameJob, []string{"code 1"}},
-		"one that it outlived by hours": {Evidence{Exit: code(1), Tail: []string{"ValueError: bad lr"}, Xids: []BlamedXid{old}},
+		"one that it outlived by hours": {Evidence{Exit: code(1), Log: numbered("ValueError: bad lr"), Xids: []BlamedXid{old}},
 			pasar.CodeExit, pasar.Certain, pasar.BlameJob, []string{"bad lr"}},
 		"it completed all the same": {Evidence{Exit: code(0), Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Certain)}},
 			pasar.CodeCompleted, pasar.Certain, pasar.BlameJob, []string{"completed"}},
-		"the GPU was lost": {Evidence{Exit: code(1), Tail: []string{"No devices were found"}, GPULost: []string{"GPU 1 was lost by the driver"}},
+		"the GPU was lost": {Evidence{Exit: code(1), Log: numbered("No devices were found"), GPULost: []string{"GPU 1 was lost by the driver"}},
 			pasar.CodeGPUXid, pasar.Likely, pasar.BlameMachine, []string{"GPU 1 was lost"}},
 		"cancelled on a sick GPU": {Evidence{Exit: code(1), Stop: cancel, StopStep: pasar.StepTerm, Xids: []BlamedXid{xid(79, pasar.XidDrainReboot, pasar.Certain)}},
 			pasar.CodeCancelled, pasar.Certain, pasar.BlameUser, []string{"cancelled by ada"}},
@@ -84,7 +84,7 @@ func texts(v pasar.Verdict) string {
 }
 
 func TestAGPUThatDidNotAnswerIsEvidenceAndNoReason(t *testing.T) {
-	v := Attribute(Evidence{Exit: code(1), Tail: []string{"a", "b", "c", "d", "e", "f"}, GPUSilent: []string{"GPU 0 didn't answer"}})
+	v := Attribute(Evidence{Exit: code(1), Log: numbered("a", "b", "c", "d", "e", "f"), GPUSilent: []string{"GPU 0 didn't answer"}})
 	checkVerdict(t, v)
 	if v.Reason != pasar.CodeExit || len(v.Evidence) != maxLines || !strings.Contains(texts(v), "GPU 0 didn't answer") {
 		t.Errorf("%s: %q", v.Reason, texts(v))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -293,7 +294,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	e := autopsy.Evidence{
 		LaunchError: rec.LaunchError, LaunchStep: rec.LaunchStep, Errno: rec.Errno,
 		Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Grace: j.Spec.Grace,
-		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Cgroup: rec.Cgroup, Tail: rec.Tail, Output: rec.Output,
+		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Cgroup: rec.Cgroup, Log: logOf(rec.Tail), Output: rec.Output,
 		Marker: rec.Marker,
 	}
 	if rec.LaunchError == "" {
@@ -305,6 +306,11 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	d.gpuEvidence(ctx, t, j, &e)
 	e.Untouched = d.untouched(t.handle.Key, j.current(), rec.RunTime)
 	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e), PeakGPU: d.peakGPU(t.handle.Key)})
+}
+
+// logOf is the last lines of an output as evidence.
+func logOf(tail []string) []pasar.Line {
+	return autopsy.ReadLog([]byte(strings.Join(tail, "\n")), 0)
 }
 
 // reportNever ends an attempt that surely never began: for err, or because it was to stop anyway.
@@ -321,7 +327,7 @@ func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail strin
 	if detail == "" {
 		detail = "it vanished with no exit status"
 	}
-	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Tail: tail}
+	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Log: logOf(tail)}
 	if stop := t.wanted(); stop != nil { // what was asked of it decides, as if it had been seen to end
 		e.Stop, e.For = stop, d.named(stop.For)
 	}
