@@ -1,6 +1,13 @@
 package pasar
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// CertificateFile is the name of the file, in a job's directory, that has the whole evidence of an attempt's end and
+// the verdict.
+func CertificateFile(attempt int) string { return fmt.Sprintf("attempt-%d.verdict.json", attempt) }
 
 // Names of the files in an attempt's directory, which has one format everywhere: here, on a fleet
 // machine, under Slurm.
@@ -131,8 +138,9 @@ type ExitRecord struct {
 	StartedAt   time.Time  `json:"started_at"`
 	ExitedAt    time.Time  `json:"exited_at"` // main process reaped and nothing of the job left
 	EndedAt     time.Time  `json:"ended_at"`
-	RunTime     Duration   `json:"run_time"` // by the boot-time clock, from fork to ExitedAt
-	Output      int64      `json:"output"`   // final offset: bytes the job wrote
+	RunTime     Duration   `json:"run_time"`        // by the boot-time clock, from fork to ExitedAt
+	Output      int64      `json:"output"`          // final offset: bytes the job wrote
+	Lines       int64      `json:"lines,omitempty"` // line ends in that; 0 with output: none, or nobody counted
 	Dropped     int64      `json:"dropped,omitempty"`
 	TailForced  bool       `json:"tail_forced,omitempty"` // something held the terminal past the drain
 	Leftovers   int        `json:"leftovers,omitempty"`   // processes that outlived the main one and were stopped

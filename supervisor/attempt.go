@@ -172,6 +172,7 @@ func (a *attempt) finish(reap *reaper) {
 	limit, cancel := context.WithTimeout(context.Background(), finishLimit)
 	defer cancel()
 	r.Output, r.Dropped = a.output.settle(limit.Done())
+	r.Lines = a.output.lineEnds()
 	synced := make(chan struct{})
 	go func() {
 		defer close(synced)

@@ -118,6 +118,9 @@ func TestALogStaysWithinItsBoundAndReadersAreToldWhatWent(t *testing.T) {
 	if rec.Dropped != 0 || r.logSize() > int64(most) {
 		t.Errorf("%d bytes never written, %d on disk", rec.Dropped, r.logSize())
 	}
+	if rec.Lines <= int64(bytes.Count(out, []byte{'\n'})) {
+		t.Errorf("%d line ends, with those that were let go", rec.Lines)
+	}
 	if len(gaps) != 1 || int64(len(out))+gaps[0].To-gaps[0].From != rec.Output {
 		t.Fatalf("%d bytes and the gaps %v, of %d", len(out), gaps, rec.Output)
 	}

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"log/slog"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type output struct {
 	mu       sync.Mutex // guards what follows; never held over a read or write
 	ring     ring
 	arrivals arrivals
+	lines    int64 // line ends that came
 	closed   bool  // no more will come
 	done     int64 // what is below is in the log, or never will be
 	bad      bool  // the log can't be written just now
@@ -88,7 +90,9 @@ func (o *output) pump(m *master) {
 
 // add appends bytes of a stream, which came just now, and wakes readers and the writer.
 func (o *output) add(p []byte, stream int, now time.Time) {
+	lines := int64(bytes.Count(p, []byte{'\n'}))
 	o.mu.Lock()
+	o.lines += lines
 	o.arrivals.came(o.ring.end, stream, now)
 	o.ring.append(p)
 	o.arrivals.trim(o.ring.start())
@@ -150,6 +154,13 @@ func (o *output) extent() (end int64, closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ring.end, o.closed
+}
+
+// lineEnds is how many line ends have come.
+func (o *output) lineEnds() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lines
 }
 
 // sized notes that the terminal has another size for what comes from an offset on.

@@ -29,7 +29,7 @@ func TestTheLastBytesAreNeverLost(t *testing.T) {
 	for range rounds(25, 10_000) {
 		rec, out := run(t, nil, "sh", "-c", "head -c 100000 /dev/urandom | base64; exit 3")
 		lines := strings.Count(out, "\r\n")
-		if lines != 1755 || len(out) != 133336+2*lines || rec.Exit.Code != 3 || rec.Output != int64(len(out)) || rec.Dropped != 0 || rec.TailForced {
+		if lines != 1755 || len(out) != 133336+2*lines || rec.Exit.Code != 3 || rec.Output != int64(len(out)) || rec.Lines != int64(lines) || rec.Dropped != 0 || rec.TailForced {
 			t.Fatalf("%d bytes in %d lines, record %+v", len(out), lines, rec)
 		}
 		if !strings.HasSuffix(out, "=\r\n") {

@@ -41,7 +41,7 @@ test -p /dev/stdout && test -p /dev/stderr && echo pipes; printf 'bare\n'; exit 
 	exit := c.readAll(&buf)
 	rec := r.end()
 	const want = "no terminal\nnone at all\npipes\nbare\n"
-	if buf.String() != want || r.output() != want || exit.Exit.Code != 3 || rec.Exit.Code != 3 || rec.TailForced {
+	if buf.String() != want || r.output() != want || exit.Exit.Code != 3 || rec.Exit.Code != 3 || rec.Lines != 4 || rec.TailForced {
 		t.Errorf("%q, %q, %+v", buf.String(), r.output(), rec)
 	}
 	if got := strings.Join(rec.Tail, "|"); got != "no terminal|none at all|pipes|bare" {
