@@ -270,3 +270,73 @@ func TestAFollowerOfPipesIsToldTheStreamFromTheStart(t *testing.T) {
 		t.Errorf("%d unknown, %q, %.30q", got[0].Len(), got[2].String(), got[1].String())
 	}
 }
+
+// longOutput is an ended attempt with so much output, most of it a hole in the file.
+func longOutput(tb testing.TB, size int64) (*Machine, target.Handle) {
+	tb.Helper()
+	m := &Machine{o: Options{DataDir: tb.TempDir()}}
+	h := target.Handle{Key: pasar.AttemptKey{Job: 1, Attempt: 1}, Nonce: "n"}
+	dir := m.attemptDir(h.Key)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	var index []byte // a mark for each second of an hour and more: as a job leaves that writes all the time
+	for i := range int64(5000) {
+		index = attemptdir.AppendMark(index, attemptdir.Mark{Offset: i * size / 5000, At: time.Unix(1e9+i, 0)})
+	}
+	for name, text := range map[string]string{
+		pasar.ClaimFile: `{"nonce":"n"}`, pasar.SpecFile: `{"nonce":"n"}`, pasar.IndexFile: string(index),
+		pasar.ExitFile: fmt.Sprintf(`{"key":"1.1","nonce":"n","output":%d}`, size),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	f, err := os.Create(filepath.Join(dir, pasar.OutputFile))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte("the end\n"), size-8); err != nil {
+		tb.Fatal(err)
+	}
+	return m, h
+}
+
+// lastOf reads the end of an output as a verdict does.
+func lastOf(tb testing.TB, m *Machine, h target.Handle) (first int64, out []byte) {
+	tb.Helper()
+	first = -1
+	if _, err := m.Logs(tb.Context(), h, -256<<10, false, func(c target.Chunk) error {
+		if first < 0 {
+			first = c.Offset
+		}
+		out = append(out, c.Data...)
+		return nil
+	}); err != nil {
+		tb.Fatal(err)
+	}
+	return first, out
+}
+
+func TestTheEndOfALongOutputIsReadFromTheEnd(t *testing.T) {
+	for _, size := range []int64{1 << 20, 1 << 30, 1 << 36} {
+		m, h := longOutput(t, size)
+		first, out := lastOf(t, m, h)
+		if first != size-256<<10 || len(out) != 256<<10 || !strings.HasSuffix(string(out), "\x00the end\n") {
+			t.Errorf("of %d bytes: %d bytes from %d", size, len(out), first)
+		}
+	}
+}
+
+// BenchmarkTheEndOfAnOutput is what a verdict waits for: as long for 1 GiB as for 1 MiB.
+func BenchmarkTheEndOfAnOutput(b *testing.B) {
+	for _, size := range []int64{1 << 20, 1 << 30} {
+		b.Run(pasar.Bytes(size).String(), func(b *testing.B) {
+			m, h := longOutput(b, size)
+			for b.Loop() {
+				lastOf(b, m, h)
+			}
+		})
+	}
+}

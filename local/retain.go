@@ -64,6 +64,7 @@ func (m *Machine) Retain(ctx context.Context, age time.Duration, size pasar.Byte
 		if err := os.RemoveAll(a.dir); err != nil {
 			return r, fmt.Errorf("retain: %w", err)
 		}
+		_ = os.Remove(m.certificate(a.key))
 		total -= a.size
 		r.Attempts++
 		r.Freed += a.size
@@ -102,11 +103,21 @@ func (m *Machine) overAttempt(k pasar.AttemptKey) (overAttempt, bool, error) {
 		}
 		return nil
 	})
+	var st unix.Stat_t
+	if unix.Lstat(m.certificate(k), &st) == nil {
+		a.size += pasar.Bytes(st.Blocks * 512)
+	}
 	return a, err == nil, err
 }
 
-// dropJobDir removes a job's directory once nothing but an empty persist directory and the difference
-// that git saw at submit is in it.
+// certificate is the file with the whole evidence of an attempt's end, which is let go with the attempt. Its
+// verdict, with the lines that show it, stays in the record.
+func (m *Machine) certificate(k pasar.AttemptKey) string {
+	return filepath.Join(m.jobDir(k.Job), pasar.CertificateFile(k.Attempt))
+}
+
+// dropJobDir removes a job's directory once nothing but an empty persist directory, the difference that git saw at
+// submit and certificates of attempts that left nothing else is in it.
 func (m *Machine) dropJobDir(id pasar.JobID) {
 	dir := m.jobDir(id)
 	if attempts, err := numbered(dir); err != nil || len(attempts) > 0 {
@@ -116,5 +127,10 @@ func (m *Machine) dropJobDir(id pasar.JobID) {
 		return // something is kept there
 	}
 	_ = os.Remove(filepath.Join(dir, "git.diff"))
+	if certificates, err := filepath.Glob(filepath.Join(dir, "attempt-*.verdict.json")); err == nil {
+		for _, c := range certificates {
+			_ = os.Remove(c)
+		}
+	}
 	_ = os.Remove(dir)
 }

@@ -25,6 +25,9 @@ func keptMachine(t *testing.T, now time.Time, hours map[pasar.AttemptKey]int) *M
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(m.certificate(k), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		at := now.Add(-time.Duration(h) * time.Hour)
 		file := filepath.Join(dir, pasar.OutputFile)
 		if err := os.WriteFile(file, make([]byte, 64<<10), 0o600); err != nil {
@@ -77,6 +80,11 @@ func TestOldOutputIsLetGoByAgeAndSize(t *testing.T) {
 			}
 			if got := m.left(t); !slices.Equal(got, c.want) {
 				t.Errorf("left %v, want %v", got, c.want)
+			}
+			for k := range hours {
+				if _, err := os.Stat(m.certificate(k)); (err == nil) != slices.Contains(c.want, k.String()) {
+					t.Errorf("the certificate of %s: %v", k, err)
+				}
 			}
 			if r.Attempts != len(hours)-len(c.want) || (r.Attempts > 0) != (r.Freed > 0) {
 				t.Errorf("said %+v", r)
