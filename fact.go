@@ -146,6 +146,8 @@ type Ended struct {
 	Verdict Verdict    `json:"verdict"`
 	Sequel  Sequel     `json:"sequel,omitzero"`
 	PeakGPU *Bytes     `json:"peak_gpu,omitempty"` // largest seen use of GPU memory, of all of its GPUs together; nil: nobody looked
+
+	Certified bool `json:"certified,omitempty"` // its certificate was kept
 }
 
 // Lost is the end of an attempt whose end nobody saw.
@@ -155,6 +157,8 @@ type Lost struct {
 	Verdict Verdict `json:"verdict"`
 	Sequel  Sequel  `json:"sequel,omitzero"`
 	PeakGPU *Bytes  `json:"peak_gpu,omitempty"`
+
+	Certified bool `json:"certified,omitempty"`
 }
 
 // Restarted requeues a finished job under the same id with a new queue time. The job has left
@@ -236,6 +240,8 @@ type AttemptRecord struct {
 	Notes      []Event     `json:"notes,omitempty"` // the last MaxNotes
 	PeakGPU    *Bytes      `json:"peak_gpu,omitempty"`
 	Xids       []Xid       `json:"xids,omitempty"` // of its GPUs while it ran, the last MaxXids
+
+	Certified bool `json:"certified,omitempty"` // the whole evidence of its end was kept in a file
 
 	Waited        Duration `json:"waited,omitempty"`         // in the queue, before it
 	CheckpointRan Duration `json:"checkpoint_ran,omitempty"` // how long it had run by the boot clock at Checkpoint, and at Resumed; 0: not known

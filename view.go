@@ -160,6 +160,7 @@ type AttemptView struct {
 	Resumed        *Event      `json:"resumed"`
 	Notes          []Event     `json:"notes"` // the last MaxNotes that the job reported
 	Verdict        *Verdict    `json:"verdict"`
+	Certificate    *string     `json:"certificate"`  // file with the whole evidence of its end, which goes with its output; null: none was kept
 	PeakGPU        *Bytes      `json:"peak_gpu"`     // of all of its GPUs together; null: nobody looked
 	Xids           []Xid       `json:"xids"`         // of its GPUs while it ran
 	Wasted         *Duration   `json:"wasted"`       // work lost with its end; null: none, or not known

@@ -11,9 +11,9 @@ import (
 // A BlamedXid is an Xid of a GPU of the attempt's, and how surely it is this attempt's.
 type BlamedXid struct {
 	pasar.Xid
-	GPU    int              // its index
-	Blame  pasar.Confidence // certain: the kernel named a process of it; likely: it was alone on the GPU; guess: it was not
-	Before pasar.Duration   // from the Xid to the end
+	GPU    int              `json:"gpu"`    // its index
+	Blame  pasar.Confidence `json:"blame"`  // certain: the kernel named a process of it; likely: it was alone on the GPU; guess: it was not
+	Before pasar.Duration   `json:"before"` // from the Xid to the end
 }
 
 // xidReach is how long before the end an Xid may have come and still be why. A process that waits for others

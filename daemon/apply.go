@@ -125,13 +125,14 @@ func (s *state) apply(r pasar.Record) {
 				a.EndedAt = r.At
 			}
 			j.GoesOn = j.GoesOn || markerHolds(&f.Exit)
+			a.Certified = f.Certified
 			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
 			return true
 		})
 		s.metBy(f.Job)
 	case pasar.Lost:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
-			a.EndedAt, a.RunTime = r.At, lostRan(&r, a)
+			a.EndedAt, a.RunTime, a.Certified = r.At, lostRan(&r, a), f.Certified
 			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
 			return true
 		})

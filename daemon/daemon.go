@@ -109,9 +109,10 @@ type Deps struct {
 	Target  target.Target // the local machine
 	Meter   Meter         // nil: nobody looks, and the ledger is all there is
 	Clock   Clock
-	Boot    string        // boot id, for durations over restarts
-	Random  func() string // a fresh random word, for nonces and stop ids
-	ReadGit GitReader     // nil: no git is read
+	Boot    string                               // boot id, for durations over restarts
+	Random  func() string                        // a fresh random word, for nonces and stop ids
+	ReadGit GitReader                            // nil: no git is read
+	Certify func(pasar.AttemptKey, []byte) error // keeps the certificate of an attempt's end; nil: none is kept
 	Log     *slog.Logger
 	Reload  func() (changed, restart []string, err error)
 	Quiet   func() // called beside the loop once nothing has happened for a while; may be nil
@@ -175,6 +176,8 @@ type Daemon struct {
 	started time.Time
 	stopReq context.CancelFunc
 	gits    chan gitRequest
+	readers *turnstile // of outputs for verdicts
+	writers *turnstile // of certificates
 }
 
 // ErrShutdown is the cause with which the daemon's context ends when a client asked for it.
@@ -193,6 +196,8 @@ func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
 		asks:    make(chan struct{}, 1),
 		tenders: map[pasar.JobID]*tender{},
 		gits:    make(chan gitRequest, 64),
+		readers: newTurnstile(outputReaders, outputPatience),
+		writers: newTurnstile(certificateWriters, certificatePatience),
 		started: deps.Clock.Now(),
 	}
 	d.settings.Store(&settings)

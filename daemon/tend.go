@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -294,7 +293,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	e := autopsy.Evidence{
 		LaunchError: rec.LaunchError, LaunchStep: rec.LaunchStep, Errno: rec.Errno,
 		Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Grace: j.Spec.Grace,
-		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Cgroup: rec.Cgroup, Log: logOf(rec.Tail), Output: rec.Output,
+		RunTime: rec.RunTime, PeakHost: rec.PeakHost, Cgroup: rec.Cgroup, Output: rec.Output,
 		Marker: rec.Marker,
 	}
 	if rec.LaunchError == "" {
@@ -303,14 +302,31 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	if rec.Stop != nil && (rec.StopStep != pasar.StepNone || rec.LaunchError != "") {
 		e.Stop, e.StopStep, e.For = rec.Stop, rec.StopStep, d.named(rec.Stop.For)
 	}
+	switch {
+	case rec.LaunchError != "": // it has no output
+	case rec.Exit == (pasar.Exit{}) && rec.Stop == nil: // it completed, whatever it printed
+		e.Log = logOf(rec.Tail)
+	default:
+		e.Log = d.lastOutput(ctx, t.handle, &rec, rec.Tail)
+	}
 	d.gpuEvidence(ctx, t, j, &e)
 	e.Untouched = d.untouched(t.handle.Key, j.current(), rec.RunTime)
-	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: autopsy.Attribute(e), PeakGPU: d.peakGPU(t.handle.Key)})
+	d.memoryEvidence(t.handle.Key, j.current(), &e)
+	v, certified := d.judge(ctx, t, e)
+	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU})
 }
 
-// logOf is the last lines of an output as evidence.
-func logOf(tail []string) []pasar.Line {
-	return autopsy.ReadLog([]byte(strings.Join(tail, "\n")), 0)
+// memoryEvidence adds what was last seen of memory: the machine's, and the most that the attempt had.
+func (d *Daemon) memoryEvidence(key pasar.AttemptKey, a *pasar.AttemptRecord, e *autopsy.Evidence) {
+	e.PeakGPU, e.LimitGPU = d.peakGPU(key), a.Grant.Claim.Limit
+	s := d.sight()
+	if s == nil || a.Grant.Machine != pasar.LocalMachine {
+		return
+	}
+	e.HostPeak = d.lookout.peak(key).host
+	if h := s.reading.Host; d.Clock.Now().Sub(s.at) < staleAfter {
+		e.HostTotal, e.HostFree, e.Pressure = h.Total, h.Available, h.Pressure
+	}
 }
 
 // reportNever ends an attempt that surely never began: for err, or because it was to stop anyway.
@@ -327,11 +343,14 @@ func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail strin
 	if detail == "" {
 		detail = "it vanished with no exit status"
 	}
-	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd), Log: logOf(tail)}
+	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd)}
+	e.Log = d.lastOutput(ctx, t.handle, nil, tail)
+	d.memoryEvidence(t.handle.Key, j.current(), &e)
 	if stop := t.wanted(); stop != nil { // what was asked of it decides, as if it had been seen to end
 		e.Stop, e.For = stop, d.named(stop.For)
 	}
-	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: autopsy.Attribute(e), PeakGPU: d.peakGPU(t.handle.Key)})
+	v, certified := d.judge(ctx, t, e)
+	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU})
 }
 
 // named is a job in words, as last committed; empty when there is none.

@@ -91,6 +91,10 @@ func (d *Daemon) attemptViews(v *pasar.JobView, j *job) pasar.Duration {
 	for i := range j.Attempts {
 		a := &j.Attempts[i]
 		av := attemptView(a, lost.attempts[i])
+		if a.Certified {
+			path := certificatePath(d.DataDir, pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt})
+			av.Certificate = &path
+		}
 		if i == len(j.Attempts)-1 && j.underWay() && a.Exit == nil && !a.StartedAt.IsZero() {
 			av.RunTime = pasar.Known(d.ranFor(a))
 		}

@@ -215,13 +215,15 @@ type world struct {
 	up      time.Time                            // since when the machine has been up
 	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
 
+	certify  func(pasar.AttemptKey, []byte) error // nil: no certificates
+	dataDir  string
 	meter    Meter // nil: none
 	settings Settings
 }
 
 func newWorld(t *testing.T, gpus int) *world {
 	return &world{t: t, journal: newMemJournal(), machine: targettest.NewWorld(targettest.Machine(gpus, 80*pasar.GiB)),
-		boot: "boot-1", up: time.Now().Add(-time.Hour), wrap: func(f *targettest.Fake) target.Target { return f },
+		boot: "boot-1", dataDir: "/data", up: time.Now().Add(-time.Hour), wrap: func(f *targettest.Fake) target.Target { return f },
 		settings: Settings{Margin: pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}}}
 }
 
@@ -271,7 +273,7 @@ func (w *world) begin(crash func(b Batch, done bool) bool) *running {
 			w.nonces++
 			return fmt.Sprintf("nonce-%d", w.nonces)
 		},
-		User: "ada", UID: 1000, Pid: 7, DataDir: "/data", Socket: "/run/pasard.sock",
+		User: "ada", UID: 1000, Pid: 7, DataDir: w.dataDir, Certify: w.certify, Socket: "/run/pasard.sock",
 		Meter: w.meter,
 	}, w.settings)
 	if err != nil {

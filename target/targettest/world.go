@@ -3,6 +3,7 @@
 package targettest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sync"
@@ -192,6 +193,7 @@ func (w *World) end(at *attempt, r *pasar.ExitRecord) {
 	r.Schema, r.Key, r.Nonce = 1, at.obs.Handle.Key, at.obs.Handle.Nonce
 	r.StartedAt, r.EndedAt = at.obs.StartedAt, time.Now()
 	r.Output, r.Pid, r.StopStep = int64(len(at.output)), at.obs.Pid, at.step
+	r.Lines = int64(bytes.Count(at.output, []byte{'\n'}))
 	if r.ExitedAt.IsZero() {
 		r.ExitedAt = r.EndedAt
 	}
