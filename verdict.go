@@ -77,6 +77,16 @@ func (c Code) RetriedByDefault() bool {
 	return true
 }
 
+// Failure reports whether an attempt that ended so failed. One that completed did not, nor one that somebody or
+// pasar stopped as it was asked to, to go on later or not at all.
+func (c Code) Failure() bool {
+	switch c {
+	case CodeCompleted, CodeCancelled, CodePreempted, CodePaused, CodeDependency:
+		return false
+	}
+	return true
+}
+
 // ForMemory reports whether the code means that some memory ran out (exit code 2 of `pasar wait`).
 func (c Code) ForMemory() bool {
 	switch c {
