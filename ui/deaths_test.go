@@ -84,7 +84,7 @@ func TestADeathReadsWellAtAnyWidth(t *testing.T) {
 	for _, width := range []int{0, 80, 130} {
 		var b strings.Builder
 		for _, v := range deaths() {
-			b.WriteString(WhyPage(v, nil, now, Style{Width: width}) + "====\n")
+			b.WriteString(WhyPage(v, Beside{}, now, Style{Width: width}) + "====\n")
 		}
 		tried := deaths()[7]
 		for i := range 3 {
@@ -112,4 +112,36 @@ func TestTheListAndTheEndsSayTheReason(t *testing.T) {
 		}
 	}
 	golden(t, "deaths-list.txt", b.String())
+}
+
+func TestOfManyJobsItSaysWhatTheyHaveInCommon(t *testing.T) {
+	views := append(deaths(), samples()...)
+	for i := range 9 {
+		v := *deaths()[0]
+		v.ID, v.Index, v.Params = pasar.JobID(201+i), ptr(i), pasar.ParamsView{"lr": fmt.Sprintf("%de-5", i)}
+		if i == 4 {
+			d := *v.Verdict
+			d.Summary = "ran out of GPU memory on GPU 1"
+			v.Verdict = &d
+		}
+		views = append(views, &v)
+	}
+	golden(t, "many-80.txt", WhyMany(views, now, Style{Width: 80}))
+}
+
+func TestARunningJobThatIsSilentIsSaidToBe(t *testing.T) {
+	v := samples()[0]
+	for _, c := range []struct {
+		b    Beside
+		want string
+	}{{Beside{Wrote: ptr(now.Add(-25 * time.Minute))}, "silent for 25m: no output since 11:35:00"}, {Beside{Silent: true}, "it has written nothing so far"}} {
+		if text := WhyPage(v, c.b, now, Style{}); !strings.Contains(text, c.want) {
+			t.Errorf("%q is missing in %s", c.want, text)
+		}
+	}
+	for _, b := range []Beside{{}, {Wrote: ptr(now.Add(-time.Minute))}} {
+		if text := WhyPage(v, b, now, Style{}); strings.Contains(text, "silent") || strings.Contains(text, "nothing") {
+			t.Error(text)
+		}
+	}
 }

@@ -152,3 +152,10 @@ func (x *excerpt) render(s Style) (out []string) {
 	}
 	return out
 }
+
+// Outside reports whether a verdict rests on a line of the output that isn't among these.
+func Outside(d *pasar.Verdict, tail []string) bool {
+	return slices.ContainsFunc(d.Evidence, func(e pasar.Line) bool {
+		return e.Number > 0 && !slices.ContainsFunc(tail, func(t string) bool { return sameLine(t, e.Text) })
+	})
+}

@@ -15,9 +15,15 @@ const silence = 10 * time.Minute
 // untouched is how long a job may run before it is worth saying that it hasn't touched its GPU.
 const untouched = 2 * time.Minute
 
-// WhyPage says why a job died, why it waits, or how it is doing: `pasar why`. The holders are jobs that its
-// reason names, as far as they are known.
-func WhyPage(v *pasar.JobView, holders []*pasar.JobView, now time.Time, s Style) string {
+// Beside is what there is to say of a job besides what its view has.
+type Beside struct {
+	Holders []*pasar.JobView // jobs that its reason to wait names, as far as they are known
+	Wrote   *time.Time       // when a running one wrote last; nil: not known, or never
+	Silent  bool             // it runs and has written nothing
+}
+
+// WhyPage says why a job died, why it waits, or how it is doing: `pasar why`.
+func WhyPage(v *pasar.JobView, b Beside, now time.Time, s Style) string {
 	p := &page{s: s}
 	switch {
 	case v.State.Finished():
@@ -31,9 +37,9 @@ func WhyPage(v *pasar.JobView, holders []*pasar.JobView, now time.Time, s Style)
 			p.line(h)
 		}
 	case v.Waiting != nil:
-		p.waits(v, holders, now)
+		p.waits(v, b.Holders, now)
 	default:
-		p.goesOn(v, now)
+		p.goesOn(v, b, now)
 	}
 	return p.b.String()
 }
@@ -293,7 +299,7 @@ func preempting(v *pasar.JobView, holders []*pasar.JobView) (pasar.Bid, bool) {
 	return max(v.Bid, least.Bid+1), true
 }
 
-func (p *page) goesOn(v *pasar.JobView, now time.Time) {
+func (p *page) goesOn(v *pasar.JobView, b Beside, now time.Time) {
 	line := Name(v) + " " + p.s.State(v.State, string(v.State))
 	if v.RunTime != nil {
 		line += " for " + v.RunTime.String()
@@ -320,6 +326,12 @@ func (p *page) goesOn(v *pasar.JobView, now time.Time) {
 		p.line("it reports no progress (see `pasar guide jobs`)")
 	case now.Sub(v.Progress.At) > silence:
 		p.line("silent for " + Ago(v.Progress.At, now) + ": no progress reported since")
+	}
+	switch {
+	case b.Wrote != nil && now.Sub(*b.Wrote) > silence:
+		p.line("silent for " + Ago(*b.Wrote, now) + ": no output since " + When(*b.Wrote, now))
+	case b.Silent && v.RunTime != nil && time.Duration(*v.RunTime) > silence:
+		p.line("it has written nothing so far")
 	}
 	p.overruns(v, now)
 	if v.OverLimit {
