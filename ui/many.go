@@ -44,14 +44,17 @@ func WhyMany(views []*pasar.JobView, now time.Time, s Style) string {
 		return cmp.Compare(len(b.jobs), len(a.jobs))
 	})
 	p.line(s.Bold(plural(len(views), "job", "jobs")) + ": " + counts(states))
+	width := 0
 	for _, f := range fates {
-		p.fate(f, now)
+		width = max(width, len(f.name)+2)
+	}
+	for _, f := range fates {
+		p.fate(f, width, now)
 	}
 	return p.b.String()
 }
 
-func (p *page) fate(f *fate, now time.Time) {
-	width := max(labelWidth, len(f.name)+2)
+func (p *page) fate(f *fate, width int, now time.Time) {
 	p.hang(p.s.State(f.state, fmt.Sprintf("%-*s", width, f.name))+idList(f.jobs), width)
 	if f.code != "" {
 		summary, n := usual(f.jobs)
