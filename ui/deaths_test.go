@@ -55,6 +55,7 @@ func deaths() []*pasar.JobView {
 		Evidence: []pasar.Line{{Number: 2, Text: "requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out. (read timeout=10)"}}, Confidence: pasar.Likely, Blame: pasar.BlameEnvironment, Retryable: &yes},
 		"loading the tokenizer", "requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out. (read timeout=10)")
 	last := tried.Attempts[0]
+	last.Certificate = ptr("/data/jobs/108/attempt-11.verdict.json")
 	tried.Attempts = nil
 	for i := range 11 {
 		a := last

@@ -63,6 +63,14 @@ func (p *page) died(v *pasar.JobView, now time.Time) {
 			p.again(v, d)
 		}
 	}
+	p.certificate(a)
+}
+
+// certificate is where the whole evidence is kept.
+func (p *page) certificate(a *pasar.AttemptView) {
+	if a != nil && a.Certificate != nil && a.Verdict != nil && a.Verdict.Reason.Failure() {
+		p.line(p.s.Dim("all of the evidence: " + pasar.Clean(*a.Certificate)))
+	}
 }
 
 // shows is the output that an end rests on, and what else does.
@@ -192,6 +200,7 @@ func WhyAttempt(v *pasar.JobView, a *pasar.AttemptView, now time.Time, s Style) 
 	}
 	p.shows(st, d, a)
 	p.hints(d)
+	p.certificate(a)
 	return p.b.String()
 }
 

@@ -29,37 +29,44 @@ instructions. pasar guide reasons explains every reason.`,
 		setup: func(f *flags) action {
 			attempt := f.number("attempt", "", "of this attempt, from 1; else of the job's end", 1, 1<<31)
 			return func(ctx context.Context, c *call) error {
-				ids, several, err := c.named(ctx)
+				several, err := mayBeSeveral(c.args)
 				switch {
 				case err != nil:
 					return err
 				case several && f.given("attempt"):
 					return usagef("--attempt is of one job; %s may be several", pasar.Clean(strings.Join(c.args, " ")))
+				case f.given("attempt") && c.json:
+					return usagef("--attempt and --json exclude each other").hint("`attempts` in the job's JSON has all of them")
 				case several:
+					ids, err := c.jobs(ctx, c.args, allJobs)
+					if err != nil {
+						return err
+					}
 					return c.whyMany(ctx, ids)
-				case f.given("attempt"):
-					return c.whyAttempt(ctx, ids[0], int(*attempt))
 				}
-				return c.why(ctx, ids[0])
+				id, err := c.job(ctx, c.args)
+				switch {
+				case err != nil:
+					return err
+				case f.given("attempt"):
+					return c.whyAttempt(ctx, id, int(*attempt))
+				}
+				return c.why(ctx, id)
 			}
 		},
 	}
 }
 
-// named are the jobs on the command line, the last job if there is none, and whether what was typed may stand for
-// several, however many they are now.
-func (c *call) named(ctx context.Context) (ids []pasar.JobID, several bool, err error) {
-	if len(c.args) == 0 {
-		id, err := c.lastJob(ctx)
-		return []pasar.JobID{id}, false, err
+// mayBeSeveral reports whether what was typed may stand for several jobs, however many they are now.
+func mayBeSeveral(args []string) (bool, error) {
+	if len(args) == 0 {
+		return false, nil
 	}
-	refs, err := parseRefs(c.args)
+	refs, err := parseRefs(args)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
-	several = len(refs) > 1 || refs[0].tag != "" || refs[0].group != 0 || refs[0].from != refs[0].to
-	ids, err = c.jobs(ctx, c.args, allJobs)
-	return ids, several, err
+	return len(refs) > 1 || refs[0].tag != "" || refs[0].group != 0 || refs[0].from != refs[0].to, nil
 }
 
 func (c *call) why(ctx context.Context, id pasar.JobID) error {
@@ -92,9 +99,6 @@ func (c *call) whyAttempt(ctx context.Context, id pasar.JobID, n int) error {
 	b, err := c.fetch(ctx, id)
 	if err != nil {
 		return err
-	}
-	if c.json {
-		return usagef("--attempt and --json exclude each other").hint(fmt.Sprintf("`pasar why --json %d | jq .attempts[%d]` has it", id, n-1))
 	}
 	v, err := parseView(b)
 	if err != nil {
