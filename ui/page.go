@@ -44,11 +44,8 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 	if about := afterState(v, About(v, now)); about != "" {
 		p.line(about)
 	}
-	if d := v.Verdict; d != nil {
-		if v.State == pasar.Failed {
-			p.line(reason(d))
-		}
-		p.hints(d)
+	if v.Verdict != nil {
+		p.verdict(v.Verdict, v.State, tail(v, pageLines))
 	}
 	p.line("")
 	p.asked(v, now)
@@ -59,42 +56,39 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 			p.field("", pasar.Clean(d.Summary))
 		}
 	}
-	if x := p.excerpt(v.State, v.Verdict, tail(v, pasar.TailLines)); len(x.lines)+len(x.facts) > 0 {
+	if last := tail(v, pageLines); len(last) > 0 {
 		p.line("")
-		p.output(&x)
+		p.output(last)
 	}
 	return p.b.String()
 }
 
-// pageLines is how many lines of output a page ends with, where nothing says which of them matter.
+// pageLines is how many lines of output a page ends with.
 const pageLines = 10
 
-// excerpt is what to show of an output: of a failed job, what its end rests on.
-func (p *page) excerpt(st pasar.State, d *pasar.Verdict, tail []string) excerpt {
-	if st != pasar.Failed {
-		d = nil
+// verdict says what an end rests on, but for the output shown below, and what to do; the summary stands
+// above already.
+func (p *page) verdict(v *pasar.Verdict, st pasar.State, shown []string) {
+	for _, l := range roots(v, shown) {
+		p.line("  " + l)
 	}
-	return excerptOf(d, tail, pageLines)
+	if v.Hint != "" {
+		for h := range strings.SplitSeq(v.Hint, "\n") {
+			p.line("hint: " + pasar.Clean(h))
+		}
+	}
+	if st == pasar.Failed && v.Confidence != "" && v.Confidence != pasar.Certain {
+		p.line(p.s.Dim("(" + string(v.Confidence) + ")"))
+	}
 }
 
-func (p *page) hints(d *pasar.Verdict) {
-	if d.Hint == "" {
+func (p *page) output(lines []string) {
+	if len(lines) == 0 {
 		return
 	}
-	for h := range strings.SplitSeq(d.Hint, "\n") {
-		p.hang("hint: "+pasar.Clean(h), len("hint: "))
-	}
-}
-
-func (p *page) output(x *excerpt) {
-	if len(x.lines) > 0 {
-		p.line(p.s.Dim(x.title()))
-	}
-	for _, l := range x.render(p.s) {
-		p.b.WriteString(l + "\n")
-	}
-	for _, f := range x.facts {
-		p.field("also", f)
+	p.line(p.s.Dim("last output"))
+	for _, l := range lines {
+		p.b.WriteString(strings.TrimRight("  "+pasar.Clean(l), " ") + "\n") // as the job wrote it
 	}
 }
 

@@ -144,18 +144,12 @@ func (p *completer) value(ctx context.Context, cmd *command, fl *pflag.Flag) {
 		p.addAll(statsBy)
 		return
 	}
-	before := "" // of a list
-	if i := strings.LastIndexByte(p.last, ','); i >= 0 {
-		before = p.last[:i+1]
-	}
 	switch fl.Name {
-	case "retry-on":
-		for _, c := range pasar.Codes {
-			if c.RetriedByDefault() {
-				p.add(before+string(c), "")
-			}
-		}
 	case "state":
+		before := ""
+		if i := strings.LastIndexByte(p.last, ','); i >= 0 {
+			before = p.last[:i+1]
+		}
 		for _, st := range pasar.States {
 			p.add(before+string(st), "")
 		}

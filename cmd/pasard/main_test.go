@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	bin = dir
-	build := exec.Command("go", "build", "-o", dir+"/", "pasar/cmd/pasard", "pasar/cmd/pasar-supervisor")
+	build := exec.Command("go", "build", "-o", dir+"/", "pasar/cmd/pasard", "pasar/cmd/pasar-supervisor", "pasar/cmd/pasar")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
