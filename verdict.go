@@ -77,6 +77,16 @@ func (c Code) RetriedByDefault() bool {
 	return true
 }
 
+// Failure reports whether an attempt that ended so failed. One that completed did not, nor one that somebody or
+// pasar stopped as it was asked to, to go on later or not at all.
+func (c Code) Failure() bool {
+	switch c {
+	case CodeCompleted, CodeCancelled, CodePreempted, CodePaused, CodeDependency:
+		return false
+	}
+	return true
+}
+
 // ForMemory reports whether the code means that some memory ran out (exit code 2 of `pasar wait`).
 func (c Code) ForMemory() bool {
 	switch c {
@@ -109,8 +119,8 @@ const (
 	BlameProvider    Blame = "provider"
 )
 
-// A Line is a line of output on which a verdict rests. Number counts from 1 in the rendered log;
-// 0 when it isn't known.
+// A Line is a line of output on which a verdict rests, or what else it does, such as what the kernel counted.
+// Number counts from 1 in the rendered log; 0 when it isn't known, or is no line of the log.
 type Line struct {
 	Number int    `json:"line"`
 	Text   string `json:"text"`
@@ -125,4 +135,24 @@ type Verdict struct {
 	Confidence Confidence `json:"confidence"`
 	Retryable  *bool      `json:"retryable"` // whether the same command may succeed next time; null when it isn't known
 	Blame      Blame      `json:"blame"`
+
+	Untrusted VerdictMark `json:"untrusted"` // keys beside it that may have words of the job's output: data, never instructions
 }
+
+// A VerdictMark names in JSON what of a verdict may be in a job's words. It is the same in each.
+type VerdictMark struct{}
+
+// MarshalJSON gives the list of keys.
+func (VerdictMark) MarshalJSON() ([]byte, error) { return []byte(`["summary","evidence","hint"]`), nil }
+
+// UnmarshalJSON takes anything: what is untrusted doesn't depend on who says so.
+func (*VerdictMark) UnmarshalJSON([]byte) error { return nil }
+
+// An AttemptMark does the same for an attempt, whose verdict has a mark of its own.
+type AttemptMark struct{}
+
+// MarshalJSON gives the list of keys.
+func (AttemptMark) MarshalJSON() ([]byte, error) { return []byte(`["notes","tail"]`), nil }
+
+// UnmarshalJSON takes anything.
+func (*AttemptMark) UnmarshalJSON([]byte) error { return nil }

@@ -11,7 +11,7 @@ type JobView struct {
 	Name           string        `json:"name"`
 	State          State         `json:"state"`
 	Reason         *string       `json:"reason"`  // verdict's code when ended, what it waits for when waiting
-	Summary        *string       `json:"summary"` // one sentence for people
+	Summary        *string       `json:"summary"` // one sentence for people; of a job that ended, the verdict's
 	Bid            Bid           `json:"bid"`
 	QueueTime      time.Time     `json:"queue_time"`
 	Created        time.Time     `json:"created"`
@@ -165,7 +165,8 @@ type AttemptView struct {
 	Xids           []Xid       `json:"xids"`         // of its GPUs while it ran
 	Wasted         *Duration   `json:"wasted"`       // work lost with its end; null: none, or not known
 	RestartCost    *Duration   `json:"restart_cost"` // from its start until it said that it resumed; null: none, or not known
-	Tail           []string    `json:"tail"`         // last lines as rendered text, untrusted; null until ended
+	Tail           []string    `json:"tail"`         // last lines as rendered text, without control characters; null until ended
+	Untrusted      AttemptMark `json:"untrusted"`    // keys beside it that are in the job's own words: data, never instructions
 }
 
 // A CgroupView is what the cgroup of an attempt counted; null is what it doesn't count.

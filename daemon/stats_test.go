@@ -90,6 +90,55 @@ func TestStatsAddUpWhatEnded(t *testing.T) {
 	})
 }
 
+func TestStatsByReasonAreOfTheAttemptsThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		w.machine.OnLaunch(func(a target.Attempt) targettest.Script {
+			s := exact(a)
+			switch k := a.Spec.Key; {
+			case k.Job == 1 && k.Attempt < 3:
+				s.Exit = pasar.Exit{Code: 3}
+			case k.Job == 2:
+				s.Exit = pasar.Exit{Signal: 11}
+			}
+			return s
+		})
+		d := w.start(nil)
+		again := timed(time.Hour, 1000, whole(2))
+		again.Retries = 2
+		first := d.submit(again) // fails twice, then completes
+		d.submit(timed(2*time.Hour, 1000, whole(1)))
+		d.submit(timed(time.Hour, 1000, whole(1)))
+		time.Sleep(30 * time.Minute)
+		w.machine.Report(key(first, 1), pasar.Event{Kind: pasar.EventCheckpoint, At: time.Now()})
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+
+		v := d.statsBy("reason", time.Time{})
+		if v.By != "reason" || len(v.Rows) != 2 || v.Total.Jobs != 3 || v.Total.Attempts != 5 || v.Total.Blame != nil {
+			t.Fatalf("%+v", v)
+		}
+		r := v.Rows[0]
+		if r.Key != "exit" || r.Attempts != 2 || r.Jobs != 1 || r.States[pasar.Completed] != 1 || r.RunTime.Seconds() != 7200 || r.GPUHours != 4 {
+			t.Errorf("exit: %+v", r)
+		}
+		if r.Blame == nil || *r.Blame != pasar.BlameJob || r.LastJob == nil || *r.LastJob != first || r.Last == nil {
+			t.Errorf("exit: blame %v, last %v of %v", r.Blame, r.Last, r.LastJob)
+		}
+		// Half an hour of the first attempt was saved, of the second nothing.
+		if r.LostFailed.Seconds() != 90*60 || r.GPUHoursLost != 3 || r.LostUnknown != 0 {
+			t.Errorf("exit: lost %s, %v GPU-hours", r.LostFailed, r.GPUHoursLost)
+		}
+		r = v.Rows[1]
+		if r.Key != "signal" || r.Attempts != 1 || r.LostUnknown != 1 || r.LostFailed != 0 || *r.LastJob != 2 {
+			t.Errorf("signal: %+v", r)
+		}
+		if v.Total.GPUHoursLost != 3 || v.Total.LostFailed.Seconds() != 90*60 {
+			t.Errorf("in all %v GPU-hours and %s lost", v.Total.GPUHoursLost, v.Total.LostFailed)
+		}
+	})
+}
+
 func TestStatsCountAsUnknownWhatNobodyReported(t *testing.T) {
 	st := newTale(t)
 	st.launch().after(10*minute).end(pasar.CodeExit, "", nil)

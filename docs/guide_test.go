@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,57 @@ func TestTheGuidesNameEveryCodeAProgramMayMeet(t *testing.T) {
 		ipc.CodeNoDaemon, ipc.CodeUsage, ipc.CodeBadInput, ipc.CodeLaunch} {
 		if !strings.Contains(api, "`"+string(c)+"`") {
 			t.Errorf("error code %s is not in the guide", c)
+		}
+	}
+}
+
+// Every reason has a row in the guide, and what the row says of retries and exit codes is so.
+func TestTheGuideExplainsEveryReason(t *testing.T) {
+	text := guide(t, "reasons")
+	rows := map[pasar.Code][]string{}
+	section := map[pasar.Code]string{}
+	heading := ""
+	for line := range strings.Lines(text) {
+		if h, ok := strings.CutPrefix(line, "## "); ok {
+			heading = strings.TrimSpace(h)
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 5 || !strings.HasPrefix(strings.TrimSpace(cells[0]), "`") {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		code := pasar.Code(strings.Trim(cells[0], "`"))
+		if rows[code] != nil {
+			t.Errorf("%s is there twice", code)
+		}
+		rows[code], section[code] = cells, heading
+	}
+	blames := []pasar.Blame{pasar.BlameJob, pasar.BlameMachine, pasar.BlameEnvironment, pasar.BlamePasar, pasar.BlameUser, pasar.BlameProvider}
+	for _, c := range pasar.Codes {
+		r := rows[c]
+		if r == nil {
+			t.Errorf("%s is not in the guide", c)
+			continue
+		}
+		if r[1] == "" || r[4] == "" || !slices.Contains(blames, pasar.Blame(r[2])) {
+			t.Errorf("%s: %q", c, r)
+		}
+		if want := map[bool]string{true: "yes", false: "no"}[c.RetriedByDefault()]; r[3] != want {
+			t.Errorf("%s is retried: %s, and the guide says %s", c, want, r[3])
+		}
+		if c.ForMemory() != (section[c] == "Memory" || c == pasar.CodeOOM) {
+			t.Errorf("%s stands under %q", c, section[c])
+		}
+		delete(rows, c)
+	}
+	for c := range rows {
+		t.Errorf("the guide has the reason %s, which there is not", c)
+	}
+	for _, b := range blames {
+		if !strings.Contains(text, "`"+string(b)+"`") {
+			t.Errorf("blame %s is not in the guide", b)
 		}
 	}
 }

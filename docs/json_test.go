@@ -170,7 +170,7 @@ func (g *generator) field(owner string, f *ast.Field) (key, value string, ok boo
 
 var words = map[string]string{
 	"string": "string", "bool": "true or false", "int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
-	"Bytes": "bytes", "Duration": "seconds", "time.Time": "time", "Arg": "string, or `{\"base64\": …}`",
+	"Bytes": "bytes", "Duration": "seconds", "time.Time": "time", "VerdictMark": "list of strings", "AttemptMark": "list of strings", "Arg": "string, or `{\"base64\": …}`",
 }
 
 func (g *generator) value(e ast.Expr) string {

@@ -247,7 +247,7 @@ type DrainRequest struct {
 // StatsRequest asks what became of jobs.
 type StatsRequest struct {
 	Since time.Time `msgpack:"since"` // jobs that ended since; zero: all
-	By    string    `msgpack:"by"`    // day, tag, submitter or machine; empty: day
+	By    string    `msgpack:"by"`    // day, tag, submitter, machine or reason; empty: day
 }
 
 // FactsRequest asks for facts after a sequence number; Since -1 is "from now on".

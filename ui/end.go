@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"pasar"
@@ -39,18 +38,21 @@ func End(v *pasar.JobView, s Style) string {
 	return line
 }
 
-// Why lists what an end rests on, for standard error: of a failed job the root lines and the last output,
-// then hints, which a job that completed may have too.
+// Why lists what an end rests on, for standard error: of a failed job its reason, the lines that show it among the
+// last output, then hints, which a job that completed may have too.
 func Why(v *pasar.JobView, lines int) []string {
 	var out []string
 	if v.State == pasar.Failed {
-		last := tail(v, lines)
-		out = roots(v.Verdict, last)
-		if len(last) > 0 {
-			out = append(out, "last output:")
-			for _, l := range last {
-				out = append(out, "  "+pasar.Clean(l))
-			}
+		if r := reason(v.Verdict); r != "" {
+			out = append(out, r)
+		}
+		x := excerptOf(v.Verdict, tail(v, pasar.TailLines), lines)
+		if len(x.lines) > 0 {
+			out = append(out, x.title()+":")
+			out = append(out, x.render(Style{})...)
+		}
+		for _, f := range x.facts {
+			out = append(out, "also: "+f)
 		}
 	}
 	return append(out, Hints(v)...)
@@ -79,23 +81,36 @@ func tail(v *pasar.JobView, lines int) []string {
 	return a.Tail[max(0, len(a.Tail)-lines):]
 }
 
-// roots are the lines that a verdict rests on, but for those that the last output shows anyway.
-func roots(v *pasar.Verdict, shown []string) []string {
-	if v == nil {
-		return nil
+// reason is an end's code, how sure that is, and whose fault it was.
+func reason(d *pasar.Verdict) string {
+	if d == nil || d.Reason == "" {
+		return ""
 	}
-	var out []string
-	for _, l := range v.Evidence {
-		if !slices.Contains(shown, l.Text) {
-			out = append(out, evidence(l))
-		}
+	s := "reason: " + pasar.Clean(string(d.Reason))
+	if d.Confidence != "" {
+		s += " (" + pasar.Clean(string(d.Confidence)) + ")"
 	}
-	return out
+	if d.Blame != "" {
+		s += "; to blame: " + Blamed(d.Blame)
+	}
+	return s
 }
 
-func evidence(l pasar.Line) string {
-	if l.Number > 0 {
-		return "line " + num(float64(l.Number)) + ": " + pasar.Clean(l.Text)
+// Blamed is whose fault something was, in words.
+func Blamed(b pasar.Blame) string {
+	switch b {
+	case pasar.BlameJob:
+		return "the job"
+	case pasar.BlameMachine:
+		return "the machine"
+	case pasar.BlameEnvironment:
+		return "the environment around the job"
+	case pasar.BlamePasar:
+		return "pasar"
+	case pasar.BlameUser:
+		return "a person"
+	case pasar.BlameProvider:
+		return "the provider"
 	}
-	return pasar.Clean(l.Text)
+	return pasar.Clean(string(b))
 }

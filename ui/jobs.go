@@ -88,7 +88,10 @@ func rowAbout(v *pasar.JobView, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%d attempts", n))
 	}
 	about := ""
-	if v.State != pasar.Completed {
+	switch {
+	case v.State == pasar.Failed && v.Verdict != nil:
+		about = told(v.Verdict) // the code first: what doesn't fit in a row is cut from its end
+	case v.State != pasar.Completed:
 		about = afterState(v, ended(v))
 	}
 	if about == "" {

@@ -44,8 +44,11 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 	if about := afterState(v, About(v, now)); about != "" {
 		p.line(about)
 	}
-	if v.Verdict != nil {
-		p.verdict(v.Verdict, v.State, tail(v, pageLines))
+	if d := v.Verdict; d != nil {
+		if v.State == pasar.Failed {
+			p.line(reason(d))
+		}
+		p.hints(d)
 	}
 	p.line("")
 	p.asked(v, now)
@@ -56,39 +59,42 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 			p.field("", pasar.Clean(d.Summary))
 		}
 	}
-	if last := tail(v, pageLines); len(last) > 0 {
+	if x := p.excerpt(v.State, v.Verdict, tail(v, pasar.TailLines)); len(x.lines)+len(x.facts) > 0 {
 		p.line("")
-		p.output(last)
+		p.output(&x)
 	}
 	return p.b.String()
 }
 
-// pageLines is how many lines of output a page ends with.
+// pageLines is how many lines of output a page ends with, where nothing says which of them matter.
 const pageLines = 10
 
-// verdict says what an end rests on, but for the output shown below, and what to do; the summary stands
-// above already.
-func (p *page) verdict(v *pasar.Verdict, st pasar.State, shown []string) {
-	for _, l := range roots(v, shown) {
-		p.line("  " + l)
+// excerpt is what to show of an output: of a failed job, what its end rests on.
+func (p *page) excerpt(st pasar.State, d *pasar.Verdict, tail []string) excerpt {
+	if st != pasar.Failed {
+		d = nil
 	}
-	if v.Hint != "" {
-		for h := range strings.SplitSeq(v.Hint, "\n") {
-			p.line("hint: " + pasar.Clean(h))
-		}
+	return excerptOf(d, tail, pageLines)
+}
+
+func (p *page) hints(d *pasar.Verdict) {
+	if d.Hint == "" {
+		return
 	}
-	if st == pasar.Failed && v.Confidence != "" && v.Confidence != pasar.Certain {
-		p.line(p.s.Dim("(" + string(v.Confidence) + ")"))
+	for h := range strings.SplitSeq(d.Hint, "\n") {
+		p.hang("hint: "+pasar.Clean(h), len("hint: "))
 	}
 }
 
-func (p *page) output(lines []string) {
-	if len(lines) == 0 {
-		return
+func (p *page) output(x *excerpt) {
+	if len(x.lines) > 0 {
+		p.line(p.s.Dim(x.title()))
 	}
-	p.line(p.s.Dim("last output"))
-	for _, l := range lines {
-		p.b.WriteString(strings.TrimRight("  "+pasar.Clean(l), " ") + "\n") // as the job wrote it
+	for _, l := range x.render(p.s) {
+		p.b.WriteString(l + "\n")
+	}
+	for _, f := range x.facts {
+		p.field("also", f)
 	}
 }
 

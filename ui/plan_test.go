@@ -39,8 +39,14 @@ func TestStatsAddUpWhatBecameOfJobs(t *testing.T) {
 			LostPreempt: pasar.Duration(20 * time.Minute), LostFailed: pasar.Duration(time.Hour), LostUnknown: n % 2}
 	}
 	v := &pasar.StatsView{Since: &start, By: "tag", Total: row("", 9), Rows: []pasar.StatsRow{row("sweep\x1b[2J", 4), row("", 5)}}
-	golden(t, "stats.txt", Stats(v, now, Style{Width: 100})+"====\n"+Stats(&pasar.StatsView{By: "day"}, now, Style{}))
-	for l := range strings.Lines(Stats(v, now, Style{Width: 80})) {
+	why := func(code pasar.Code, attempts, jobs int, b pasar.Blame, lost time.Duration, unknown int, ago time.Duration) pasar.StatsRow {
+		return pasar.StatsRow{Key: string(code), Attempts: attempts, Jobs: jobs, GPUHours: float64(attempts) * 2.5, Blame: &b, LostFailed: pasar.Duration(lost), LostUnknown: unknown, Last: ptr(now.Add(-ago)), LastJob: ptr(pasar.JobID(40 + attempts))}
+	}
+	reasons := &pasar.StatsView{Since: &start, By: "reason", Total: v.Total, Rows: []pasar.StatsRow{why(pasar.CodeGPUOOM, 9, 4, pasar.BlameJob, 90*time.Minute, 0, 20*time.Second), why(pasar.CodeKernelOOM, 3, 3, pasar.BlameMachine, 0, 2, 3*time.Hour),
+		why("new\x1b[2J", 1, 1, pasar.BlameEnvironment, time.Hour, 1, 100*time.Hour)}}
+	reasons.Total.GPUHoursLost = 7.25
+	golden(t, "stats.txt", Stats(v, now, Style{Width: 100})+"====\n"+Stats(&pasar.StatsView{By: "day"}, now, Style{})+"====\n"+Stats(reasons, now, Style{Width: 80})+"====\n"+Stats(&pasar.StatsView{By: "reason", Total: v.Total}, now, Style{}))
+	for l := range strings.Lines(Stats(v, now, Style{Width: 80}) + Stats(reasons, now, Style{Width: 80})) {
 		if n := columns(strings.TrimSuffix(l, "\n")); n > 80 {
 			t.Errorf("%d columns: %s", n, fmt.Sprint(l))
 		}

@@ -171,7 +171,7 @@ func TestAPageSaysEverything(t *testing.T) {
 func TestWhySaysWhatWouldChangeIt(t *testing.T) {
 	var b strings.Builder
 	for _, v := range samples() {
-		b.WriteString(WhyPage(v, samples()[:2], now, Style{}) + "====\n")
+		b.WriteString(WhyPage(v, Beside{Holders: samples()[:2]}, now, Style{}) + "====\n")
 	}
 	golden(t, "why.txt", b.String())
 }
@@ -221,7 +221,7 @@ func TestEveryFactIsALine(t *testing.T) {
 
 func TestNothingAJobSaysReachesATerminalRaw(t *testing.T) {
 	for _, v := range samples() {
-		all := Jobs([]*pasar.JobView{v}, now).Render(Style{}) + Page(v, now, Style{}) + WhyPage(v, nil, now, Style{}) + End(v, Style{}) + strings.Join(Why(v, 50), "\n")
+		all := Jobs([]*pasar.JobView{v}, now).Render(Style{}) + Page(v, now, Style{}) + WhyPage(v, Beside{}, now, Style{}) + End(v, Style{}) + strings.Join(Why(v, 50), "\n")
 		if clean := pasar.Clean(strings.ReplaceAll(all, "\n", " ")); clean != strings.ReplaceAll(all, "\n", " ") {
 			t.Errorf("job %d: %q", v.ID, all)
 		}
@@ -243,7 +243,7 @@ func TestAPageFitsATerminalAndNoWordIsBroken(t *testing.T) {
 		for i := range 3 { // a command of 100 kB, as the daemon shows it, in many words and in one
 			v.Command = strings.Repeat([]string{"word ", "x", "漢字 "}[i], 1000)
 			for _, width := range []int{40, 80, 120} {
-				text := Page(v, now, Style{Width: width, Color: true}) + WhyPage(v, nil, now, Style{Width: width})
+				text := Page(v, now, Style{Width: width, Color: true}) + WhyPage(v, Beside{}, now, Style{Width: width})
 				if n := len(strings.Split(text, "\n")); n > 80 {
 					t.Errorf("job %d: %d lines", v.ID, n)
 				}

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pasar"
@@ -14,13 +15,19 @@ const silence = 10 * time.Minute
 // untouched is how long a job may run before it is worth saying that it hasn't touched its GPU.
 const untouched = 2 * time.Minute
 
-// WhyPage says why a job died, why it waits, or how it is doing: `pasar why`. The holders are jobs that its
-// reason names, as far as they are known.
-func WhyPage(v *pasar.JobView, holders []*pasar.JobView, now time.Time, s Style) string {
+// Beside is what there is to say of a job besides what its view has.
+type Beside struct {
+	Holders []*pasar.JobView // jobs that its reason to wait names, as far as they are known
+	Wrote   *time.Time       // when a running one wrote last; nil: not known, or never
+	Silent  bool             // it runs and has written nothing
+}
+
+// WhyPage says why a job died, why it waits, or how it is doing: `pasar why`.
+func WhyPage(v *pasar.JobView, b Beside, now time.Time, s Style) string {
 	p := &page{s: s}
 	switch {
 	case v.State.Finished():
-		p.died(v)
+		p.died(v, now)
 	case v.State == pasar.Paused:
 		p.line(End(v, s))
 		if v.LastCheckpoint != nil {
@@ -30,31 +37,171 @@ func WhyPage(v *pasar.JobView, holders []*pasar.JobView, now time.Time, s Style)
 			p.line(h)
 		}
 	case v.Waiting != nil:
-		p.waits(v, holders, now)
+		p.waits(v, b.Holders, now)
 	default:
-		p.goesOn(v, now)
+		p.goesOn(v, b, now)
 	}
 	return p.b.String()
 }
 
-func (p *page) died(v *pasar.JobView) {
+func (p *page) died(v *pasar.JobView, now time.Time) {
 	p.line(End(v, p.s))
-	var last []string
+	a := lastAttempt(v)
 	if v.State == pasar.Failed {
-		last = tail(v, pageLines)
+		if r := reason(v.Verdict); r != "" {
+			p.line(r)
+		}
 	}
+	p.earlier(v)
+	if v.State == pasar.Failed && a != nil {
+		p.line(ranAs(a, now))
+	}
+	p.shows(v.State, v.Verdict, a)
 	if d := v.Verdict; d != nil {
+		p.hints(d)
 		if v.State == pasar.Failed {
-			p.line(fmt.Sprintf("reason: %s (%s); to blame: %s", d.Reason, d.Confidence, d.Blame))
-		}
-		p.verdict(d, pasar.Completed, last) // the confidence stands above
-	}
-	if a := lastAttempt(v); a != nil {
-		for _, x := range a.Xids {
-			p.line("its GPU reported " + xid(&x) + " at " + x.At.Format("15:04:05"))
+			p.again(v, d)
 		}
 	}
-	p.output(last)
+	p.certificate(a)
+}
+
+// certificate is where the whole evidence is kept.
+func (p *page) certificate(a *pasar.AttemptView) {
+	if a != nil && a.Certificate != nil && a.Verdict != nil && a.Verdict.Reason.Failure() {
+		p.line(p.s.Dim("all of the evidence: " + pasar.Clean(*a.Certificate)))
+	}
+}
+
+// shows is the output that an end rests on, and what else does.
+func (p *page) shows(st pasar.State, d *pasar.Verdict, a *pasar.AttemptView) {
+	if a == nil {
+		a = &pasar.AttemptView{}
+	}
+	x := p.excerpt(st, d, a.Tail)
+	if st == pasar.Completed || st == pasar.Cancelled {
+		x.lines = nil // it ended as it was to; `pasar logs` has the output
+	}
+	p.output(&x)
+	for i := range a.Xids {
+		code := fmt.Sprintf("Xid %d ", a.Xids[i].Code)
+		if !slices.ContainsFunc(x.facts, func(f string) bool { return strings.Contains(f+" ", code) }) {
+			p.line("its GPU reported " + xid(&a.Xids[i]) + " at " + When(a.Xids[i].At, a.Xids[i].At))
+		}
+	}
+	switch {
+	case st != pasar.Failed || len(x.lines) > 0:
+	case a.Output != nil && *a.Output == 0:
+		p.line("it wrote nothing")
+	case a.Output != nil:
+		p.line(fmt.Sprintf("of its %s of output nothing is at hand here", pasar.Bytes(*a.Output)))
+	}
+}
+
+// again says whether it is of any use to start a failed job again as it is.
+func (p *page) again(v *pasar.JobView, d *pasar.Verdict) {
+	switch {
+	case d.Retryable == nil || strings.Contains(d.Hint, "pasar restart"):
+	case *d.Retryable:
+		p.line(fmt.Sprintf("hint: it may well succeed as it is: `pasar restart %d` queues it again", v.ID))
+	default:
+		p.line("started again as it is, it would end in the same way")
+	}
+}
+
+// ranAs is which attempt it was, where it ran, how it ended, and when.
+func ranAs(a *pasar.AttemptView, now time.Time) string {
+	s := fmt.Sprintf("attempt %d on %s", a.Attempt, pasar.Clean(a.Machine))
+	if g := GPUs(a.GPUs); g != "" {
+		s += " " + g
+	}
+	if e := Ending(a.ExitCode, a.Signal); e != "" {
+		s += ", " + e
+	}
+	if a.EndedAt != nil {
+		s += ", ended " + When(*a.EndedAt, now) + " (" + Ago(*a.EndedAt, now) + " ago)"
+	}
+	return s
+}
+
+// Of the attempts before the last one so many are named, the first ones and the latest.
+const (
+	firstAttempts = 2
+	lastAttempts  = 6
+)
+
+// earlier is how each attempt before the last one ended, in a line.
+func (p *page) earlier(v *pasar.JobView) {
+	n := len(v.Attempts) - 1
+	for i := range max(n, 0) {
+		if i >= firstAttempts && i < n-lastAttempts {
+			if i == firstAttempts {
+				p.line(p.s.Dim(fmt.Sprintf("  and %s between", plural(n-firstAttempts-lastAttempts, "attempt", "attempts"))))
+			}
+			continue
+		}
+		line := attemptEnd(&v.Attempts[i])
+		if p.s.Width > 0 {
+			line = Cut(line, p.s.Width)
+		}
+		p.line(line)
+	}
+}
+
+// attemptEnd is how an attempt ended, in a line.
+func attemptEnd(a *pasar.AttemptView) string {
+	s := fmt.Sprintf("attempt %d", a.Attempt)
+	d := a.Verdict
+	switch {
+	case d == nil && a.EndedAt == nil:
+		return s + " isn't over"
+	case d == nil:
+		return strings.TrimSuffix(s+": "+Ending(a.ExitCode, a.Signal), ": ")
+	}
+	if a.RunTime != nil {
+		s += " after " + a.RunTime.String()
+	}
+	return s + ": " + told(d)
+}
+
+// told is a verdict in a line: its code, unless the summary says it, and the summary.
+func told(d *pasar.Verdict) string {
+	code, summary := pasar.Clean(string(d.Reason)), pasar.Clean(d.Summary)
+	if summary == "" {
+		return code
+	}
+	if code == "" || strings.HasPrefix(summary, code) {
+		return summary
+	}
+	return code + ": " + summary
+}
+
+// WhyAttempt says why one attempt of a job ended, or how it is doing if it hasn't: `pasar why --attempt`.
+func WhyAttempt(v *pasar.JobView, a *pasar.AttemptView, now time.Time, s Style) string {
+	p := &page{s: s}
+	d := a.Verdict
+	if d == nil {
+		p.line(Name(v) + " " + attemptEnd(a))
+		p.line(ranAs(a, now))
+		return p.b.String()
+	}
+	failed := d.Reason.Failure()
+	p.line(Name(v) + " " + attemptEnd(a))
+	if failed {
+		p.line(reason(d))
+	}
+	p.line(ranAs(a, now))
+	if n := len(v.Attempts); a.Attempt < v.Attempts[n-1].Attempt {
+		p.line(fmt.Sprintf("%s of it followed; the job is %s now", plural(n-slices.IndexFunc(v.Attempts, func(o pasar.AttemptView) bool { return o.Attempt == a.Attempt })-1, "attempt", "attempts"), v.State))
+	}
+	st := pasar.Completed
+	if failed {
+		st = pasar.Failed
+	}
+	p.shows(st, d, a)
+	p.hints(d)
+	p.certificate(a)
+	return p.b.String()
 }
 
 func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) {
@@ -91,7 +238,11 @@ func (p *page) waits(v *pasar.JobView, holders []*pasar.JobView, now time.Time) 
 	}
 	p.line("it is queued for " + Ago(waitsSince(v), now) + " with a bid of " + num(float64(v.Bid)))
 	if a := lastAttempt(v); a != nil && a.Verdict != nil {
-		p.line(fmt.Sprintf("attempt %d: %s", a.Attempt, pasar.Clean(a.Verdict.Summary)))
+		p.earlier(v)
+		p.line(attemptEnd(a))
+		if a.Verdict.Reason.Failure() {
+			p.line(fmt.Sprintf("`pasar why %d --attempt %d` shows the output that says so", v.ID, a.Attempt))
+		}
 		if v.LastCheckpoint != nil {
 			p.line("it can go on from the checkpoint " + event(v.LastCheckpoint, now))
 		}
@@ -157,7 +308,7 @@ func preempting(v *pasar.JobView, holders []*pasar.JobView) (pasar.Bid, bool) {
 	return max(v.Bid, least.Bid+1), true
 }
 
-func (p *page) goesOn(v *pasar.JobView, now time.Time) {
+func (p *page) goesOn(v *pasar.JobView, b Beside, now time.Time) {
 	line := Name(v) + " " + p.s.State(v.State, string(v.State))
 	if v.RunTime != nil {
 		line += " for " + v.RunTime.String()
@@ -169,6 +320,7 @@ func (p *page) goesOn(v *pasar.JobView, now time.Time) {
 	if a := lastAttempt(v); v.State == pasar.Stopping && a != nil && a.Stop != nil && a.Stop.Why == pasar.StopPause {
 		p.line(fmt.Sprintf("hint: `pasar pause --kill-after 10m %d` stops it then, if it hasn't saved and left", v.ID))
 	}
+	p.earlier(v)
 	if v.State != pasar.Running {
 		return
 	}
@@ -183,6 +335,12 @@ func (p *page) goesOn(v *pasar.JobView, now time.Time) {
 		p.line("it reports no progress (see `pasar guide jobs`)")
 	case now.Sub(v.Progress.At) > silence:
 		p.line("silent for " + Ago(v.Progress.At, now) + ": no progress reported since")
+	}
+	switch {
+	case b.Wrote != nil && now.Sub(*b.Wrote) > silence:
+		p.line("silent for " + Ago(*b.Wrote, now) + ": no output since " + When(*b.Wrote, now))
+	case b.Silent && v.RunTime != nil && time.Duration(*v.RunTime) > silence:
+		p.line("it has written nothing so far")
 	}
 	p.overruns(v, now)
 	if v.OverLimit {

@@ -51,17 +51,12 @@ func parseCodes(s string) ([]pasar.Code, error) {
 	for word := range strings.SplitSeq(s, ",") {
 		c := pasar.Code(strings.TrimSpace(word))
 		if !slices.Contains(pasar.Codes, c) {
-			hint := "`pasar show --json` has a verdict's reason, such as gpu_oom, oom, lost, exit or signal"
-			var names []string
-			for _, known := range pasar.Codes {
-				names = append(names, string(known))
-			}
-			if n := nearest(string(c), names); n != "" {
-				hint = "did you mean " + n + "?"
-			}
-			return nil, fmt.Errorf("%q is no reason; %s", pasar.Clean(word), hint)
+			return nil, fmt.Errorf("%q is no reason; %s", pasar.Clean(word), likeCode(string(c)))
 		}
-		if !c.RetriedByDefault() {
+		switch {
+		case !c.Failure():
+			return nil, fmt.Errorf("%s is no failure, after which a job would be tried again", c)
+		case !c.RetriedByDefault():
 			return nil, fmt.Errorf("%s is never retried: it would end in the same way", c)
 		}
 		if slices.Contains(codes, c) {
@@ -70,6 +65,25 @@ func parseCodes(s string) ([]pasar.Code, error) {
 		codes = append(codes, c)
 	}
 	return codes, nil
+}
+
+// likeCode says which reason may have been meant.
+func likeCode(word string) string {
+	word = strings.ReplaceAll(strings.ToLower(word), "-", "_")
+	var names, memory []string
+	for _, c := range pasar.Codes {
+		names = append(names, string(c))
+		if c.ForMemory() {
+			memory = append(memory, string(c))
+		}
+	}
+	if n := nearest(word, names); n != "" {
+		return "did you mean " + n + "?"
+	}
+	if strings.Contains(word, "mem") {
+		return "those for memory are " + strings.Join(memory, ", ")
+	}
+	return "`pasar guide reasons` lists them, such as gpu_oom, network, lost or exit"
 }
 
 // change is what the flags that were given ask for.

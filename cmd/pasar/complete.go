@@ -144,12 +144,18 @@ func (p *completer) value(ctx context.Context, cmd *command, fl *pflag.Flag) {
 		p.addAll(statsBy)
 		return
 	}
+	before := "" // of a list
+	if i := strings.LastIndexByte(p.last, ','); i >= 0 {
+		before = p.last[:i+1]
+	}
 	switch fl.Name {
-	case "state":
-		before := ""
-		if i := strings.LastIndexByte(p.last, ','); i >= 0 {
-			before = p.last[:i+1]
+	case "retry-on":
+		for _, c := range pasar.Codes {
+			if c.RetriedByDefault() {
+				p.add(before+string(c), "")
+			}
 		}
+	case "state":
 		for _, st := range pasar.States {
 			p.add(before+string(st), "")
 		}

@@ -67,9 +67,9 @@ func gpusView() pasar.GPUsView {
 
 func statsView() pasar.StatsView {
 	row := pasar.StatsRow{Key: "2026-01-02", Jobs: 3, States: map[pasar.State]int{pasar.Completed: 3}, Verdicts: map[pasar.Code]int{pasar.CodeCompleted: 3}, Attempts: 4, RunTime: 5e9, GPUHours: 0.5, MeanWait: 1e9, MaxWait: 2e9,
-		LostPreempt: 3e9, LostFailed: 4e9, LostUnknown: 1}
+		LostPreempt: 3e9, LostFailed: 4e9, LostUnknown: 1, GPUHoursLost: 0.25, Blame: pasar.Known(pasar.BlameJob), Last: &at, LastJob: pasar.Known(pasar.JobID(42))}
 	total := row
-	total.Key = ""
+	total.Key, total.Blame, total.Last, total.LastJob = "", nil, nil, nil
 	return pasar.StatsView{Schema: pasar.Schema, Since: &at, Total: total, By: "day", Rows: []pasar.StatsRow{row}}
 }
 

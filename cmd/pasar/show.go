@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -25,20 +24,6 @@ func showCommand() *command {
 	}
 }
 
-func whyCommand() *command {
-	return &command{
-		name: "why", section: sectionJobs, args: "[JOB]", brief: "why it died, why it waits, or how it is doing", takes: takesJob,
-		examples: []example{{"pasar why 42", "in a few lines, with what to do about it"}},
-		setup: func(*flags) action {
-			return func(ctx context.Context, c *call) error {
-				return c.page(ctx, func(v *pasar.JobView) string {
-					return ui.WhyPage(v, c.holders(ctx, v), time.Now(), c.style())
-				})
-			}
-		},
-	}
-}
-
 // page shows one job, as lay lays it out.
 func (c *call) page(ctx context.Context, lay func(*pasar.JobView) string) error {
 	id, err := c.job(ctx, c.args)
@@ -57,29 +42,6 @@ func (c *call) page(ctx context.Context, lay func(*pasar.JobView) string) error 
 		return err
 	}
 	return c.print(lay(&v.JobView))
-}
-
-// holders are the jobs that have what a job waits for, as far as they can be had: without them the reason still
-// says their numbers.
-func (c *call) holders(ctx context.Context, v *pasar.JobView) []*pasar.JobView {
-	if v.Waiting == nil || len(v.Waiting.Holders) == 0 {
-		return nil
-	}
-	const most = 20
-	ids := v.Waiting.Holders[:min(most, len(v.Waiting.Holders))]
-	var views []*pasar.JobView
-	_ = c.ask(ctx, func(d *ipc.Client) error {
-		views = nil
-		return d.List(ctx, ipc.ListRequest{Jobs: ids}, func(lines []byte) error {
-			for line := range bytes.Lines(lines) {
-				if h, err := parseView(line); err == nil {
-					views = append(views, &h.JobView)
-				}
-			}
-			return nil
-		})
-	})
-	return views
 }
 
 // fetch is a job's JSON.

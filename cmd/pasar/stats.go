@@ -12,22 +12,25 @@ import (
 )
 
 // statsBy is what stats can be by.
-var statsBy = []string{"day", "tag", "submitter", "machine"}
+var statsBy = []string{"day", "tag", "submitter", "machine", "reason"}
 
 func statsCommand() *command {
 	return &command{
 		name: "stats", section: sectionJobs, brief: "GPU-hours, waits, lost time and verdicts of jobs that ended",
 		long: `Lost time is work that has to be done again, and the time to get back to where it was, after preemptions and after failures;
-it is known of jobs that report checkpoints and resumes. A job with several tags counts under each of them, and once in the sum.`,
+it is known of jobs that report checkpoints and resumes. A job with several tags counts under each of them, and once in the sum. Reasons
+are those of attempts, of which a job may have several: 3 beside gpu_oom is three attempts that ended so, perhaps of one job. By reason each
+row is about such attempts alone: how many, of how many jobs, the GPU-hours they took, and the lost time.`,
 		examples: []example{
 			{"pasar stats", "by day, of the last 30 days"},
 			{"pasar stats --by tag --since 7d", "what each experiment took this week"},
+			{"pasar stats --by reason", "what jobs died of, whose fault that was, and what it cost"},
 			{"pasar stats --json --since 2026-01-31 | jq .total.gpu_hours", "for programs"},
 		},
 		setup: func(f *flags) action {
-			by := define(f, "by", "", "WHAT", "a row for each day, tag, submitter or machine", func(s string) (string, error) {
+			by := define(f, "by", "", "WHAT", "a row for each day, tag, submitter or machine, or for each reason why attempts failed", func(s string) (string, error) {
 				if !slices.Contains(statsBy, s) {
-					return "", fmt.Errorf("%q: it is day, tag, submitter or machine", s)
+					return "", fmt.Errorf("%q: it is day, tag, submitter, machine or reason", s)
 				}
 				return s, nil
 			})
