@@ -152,9 +152,12 @@ type ExitRecord struct {
 	Checkpoint  *Event     `json:"checkpoint,omitempty"` // the last one reported
 	Progress    *Event     `json:"progress,omitempty"`   // the last one reported
 	BadEvents   int        `json:"bad_events,omitempty"`
-	Tail        []string   `json:"tail,omitempty"`   // last lines as rendered text, at most TailLines
-	Marker      *Marker    `json:"marker,omitempty"` // what the marker said, if there is one or ought to be
-	Screen      []string   `json:"screen,omitempty"` // the last screen, row by row, if the job drew on one rather than print lines
+	Tail        []string   `json:"tail,omitempty"`      // last lines as rendered text, at most TailLines
+	Marker      *Marker    `json:"marker,omitempty"`    // what the marker said, if there is one or ought to be
+	Screen      []string   `json:"screen,omitempty"`    // the last screen, row by row, if the job drew on one rather than print lines
+	Typed       *Typing    `json:"typed,omitempty"`     // the last key to interrupt it that an attached terminal sent
+	Asked       bool       `json:"asked,omitempty"`     // while it ran its supervisor was asked to end, by SIGTERM, as services are
+	OOMKills    *int64     `json:"oom_kills,omitempty"` // processes of the whole machine that the kernel killed for want of memory while it ran; nil: its cgroup counts, or nobody
 	Place       Place      `json:"place,omitempty"`
 	Cgroup      *CgroupUse `json:"cgroup,omitempty"` // nil without a cgroup of its own
 }
@@ -165,12 +168,29 @@ type CgroupUse struct {
 	MemoryMax  Bytes `json:"memory_max"`  // the smallest limit on it or on a cgroup above; -1: none, or not known
 	MemoryPeak Bytes `json:"memory_peak"` // largest use, page cache included
 	SwapPeak   Bytes `json:"swap_peak"`
-	MaxEvents  int64 `json:"max_events"` // how often the limit was hit
-	OOM        int64 `json:"oom"`        // how often nothing could be reclaimed
-	OOMKill    int64 `json:"oom_kill"`   // processes that the kernel killed for it
-	PidsMax    int64 `json:"pids_max"`   // forks refused for a limit on processes
-	OwnLimit   bool  `json:"own_limit"`  // the limit is the attempt's own, not that of a cgroup above
+	MaxEvents  int64 `json:"max_events"`     // how often the limit was hit
+	OOM        int64 `json:"oom"`            // how often nothing could be reclaimed
+	OOMKill    int64 `json:"oom_kill"`       // processes that the kernel killed for it
+	PidsMax    int64 `json:"pids_max"`       // forks refused for a limit on processes
+	Oomd       int64 `json:"oomd,omitempty"` // processes that systemd-oomd killed, by its word; 0: none, or it doesn't say
+	OwnLimit   bool  `json:"own_limit"`      // the limit is the attempt's own, not that of a cgroup above
 }
+
+// A Typing is a key that was typed at an attached terminal.
+type Typing struct {
+	Key Key       `json:"key"`
+	At  time.Time `json:"at"`
+	By  string    `json:"by"` // whose terminal it was
+}
+
+// A Key is one of those that a terminal makes a signal of, unless the program has it otherwise.
+type Key string
+
+// Keys that interrupt.
+const (
+	KeyInterrupt Key = "ctrl-c"
+	KeyQuit      Key = `ctrl-\`
+)
 
 // A Marker is what a job left to say that it saved and went because it was asked to, as the supervisor
 // found it when the job had ended.

@@ -40,11 +40,12 @@ type attempt struct {
 	over  chan struct{} // closed when no stop will be taken any more
 	term  chan struct{} // closed when the supervisor itself is asked to end
 
-	wire    wire
-	startAt time.Time
-	startUp time.Duration // by the boot-time clock
-	pid     int
-	record  pasar.ExitRecord
+	wire     wire
+	startAt  time.Time
+	startUp  time.Duration // by the boot-time clock
+	oomKills int64         // of the machine, when the attempt began; -1: not counted
+	pid      int
+	record   pasar.ExitRecord
 }
 
 // newAttempt opens what an attempt needs before its claim says that a fork may have happened.
@@ -100,6 +101,10 @@ func (a *attempt) run() {
 	}
 	reap.start(a.pid)
 	a.history.add(a.status(ipc.AttemptRunning))
+	a.oomKills = -1
+	if !a.kit.cell.countsOOM() { // nobody waits for it any more
+		a.oomKills = oomKills()
+	}
 
 	pumped := make(chan struct{})
 	go func() {
@@ -167,6 +172,10 @@ func (a *attempt) finish(reap *reaper) {
 	if c := a.kit.cell; c != nil && a.pid != 0 {
 		r.Cgroup = c.spent()
 	}
+	if r.Exit != (pasar.Exit{}) && a.pid != 0 {
+		r.OOMKills = oomKillsSince(a.oomKills)
+	}
+	r.Typed = a.keys.lastKey()
 	r.PeakHost, r.UserTime, r.SystemTime = use.peak, pasar.Duration(use.user), pasar.Duration(use.system)
 	r.Checkpoint, r.Progress, r.BadEvents = a.events.finish()
 	limit, cancel := context.WithTimeout(context.Background(), finishLimit)

@@ -55,6 +55,7 @@ func (c *cell) spent() *pasar.CgroupUse {
 		MaxEvents:  since(c.before.job.max, now.job.max),
 		OOM:        since(c.before.job.oom, now.job.oom),
 	}
+	u.Oomd = c.oomd()
 	u.OwnLimit = u.MemoryMax >= 0
 	if u.OwnLimit && u.OOM > 0 {
 		return u

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"pasar"
 )
 
@@ -90,5 +92,44 @@ func TestWhatIsNotCountedIsUnknown(t *testing.T) {
 	c.hold(pasar.GiB)
 	if got := c.spent(); *got != (pasar.CgroupUse{MemoryMax: -1, MemoryPeak: -1, SwapPeak: -1, MaxEvents: -1, OOM: -1, OOMKill: -1, PidsMax: -1}) {
 		t.Errorf("%+v", *got)
+	}
+}
+
+func TestWhatOOMDKilledIsCounted(t *testing.T) {
+	c := paperCell(t)
+	for dir, n := range map[string]string{c.job: "2", c.dir: "1", filepath.Join(c.job, "made-by-the-job"): "nonsense"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Setxattr(dir, "user.oomd_kill", []byte(n), 0); err != nil {
+			t.Skipf("no attributes on this file system: %v", err)
+		}
+	}
+	if got := c.spent().Oomd; got != 3 {
+		t.Errorf("%d", got)
+	}
+}
+
+func TestOOMKillsOfTheMachineAreCounted(t *testing.T) {
+	was := oomKills()
+	if was < 0 {
+		t.Skip("this kernel doesn't count them")
+	}
+	if n := oomKillsSince(was); n == nil || *n < 0 {
+		t.Errorf("%v since just now", n)
+	}
+	if n := oomKillsSince(-1); n != nil {
+		t.Errorf("%d since nobody knows when", *n)
+	}
+	if n := oomKillsSince(1 << 60); n != nil {
+		t.Errorf("%d: fewer than before", *n)
+	}
+}
+
+func TestTheLastKeyThatInterruptsIsFound(t *testing.T) {
+	for typed, want := range map[string]pasar.Key{"": "", "abc": "", "a\x03b": pasar.KeyInterrupt, "\x03\x1c": pasar.KeyQuit, "\x1c\x03": pasar.KeyInterrupt} {
+		if got := interruptKey([]byte(typed)); got != want {
+			t.Errorf("%q: %q", typed, got)
+		}
 	}
 }

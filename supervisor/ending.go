@@ -80,6 +80,7 @@ func (e *ending) run() {
 		case s := <-e.a.stops:
 			e.request(s, time.Now())
 		case <-e.a.term:
+			e.a.record.Asked = e.a.record.Asked || !e.reaped
 			e.seq.take(pasar.Stop{Grace: e.a.spec.Grace}, time.Now())
 		case <-reaped:
 		case <-timer:

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pasar"
 	"pasar/ipc"
 )
 
@@ -25,6 +26,7 @@ type keyboard struct {
 	size    ipc.Size
 	resize  *time.Timer // while a new size waits for quiet
 	shut    bool
+	last    *pasar.Typing // the last key that interrupts; nil: none yet
 
 	moved bell // rung when the holder changed
 	quit  chan struct{}
@@ -206,11 +208,12 @@ func (k *keyboard) set(s ipc.Size) {
 // is one that keys can send.
 func (k *keyboard) signal(p *peer, name string) {
 	var sig unix.Signal
+	var key pasar.Key
 	switch name {
 	case ipc.SignalInterrupt:
-		sig = unix.SIGINT
+		sig, key = unix.SIGINT, pasar.KeyInterrupt
 	case ipc.SignalQuit:
-		sig = unix.SIGQUIT
+		sig, key = unix.SIGQUIT, pasar.KeyQuit
 	default:
 		return
 	}
@@ -219,6 +222,7 @@ func (k *keyboard) signal(p *peer, name string) {
 	if k.holder != p || k.shut || k.term == nil {
 		return
 	}
+	k.struck(p, key)
 	if err := k.term.signal(sig); err != nil {
 		k.a.log.Warn("signal the foreground group", "signal", name, "error", err)
 	}
@@ -248,7 +252,9 @@ func (k *keyboard) typed(p *peer, data []byte, gone <-chan struct{}) {
 			k.mu.Unlock()
 			return
 		}
-		data = data[k.in.typed(data):]
+		n := k.in.typed(data)
+		k.struck(p, interruptKey(data[:n]))
+		data = data[n:]
 		k.mu.Unlock()
 		if len(data) == 0 {
 			return

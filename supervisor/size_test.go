@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pasar"
 	"pasar/ipc"
 )
 
@@ -161,5 +162,7 @@ func TestTheHolderSendsTheForegroundGroupASignal(t *testing.T) {
 	if got := c.until("left 3\n"); !strings.Contains(got, "quit") {
 		t.Errorf("%q", got)
 	}
-	r.end2(c)
+	if rec := r.end2(c); rec.Typed == nil || rec.Typed.Key != pasar.KeyQuit {
+		t.Errorf("typed: %+v", rec.Typed)
+	}
 }

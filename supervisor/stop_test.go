@@ -261,7 +261,7 @@ func TestTermToTheSupervisorStopsTheJobAndKeepsTheRecord(t *testing.T) {
 	r := script(t, `echo $$ > $P; read x`)
 	r.pids(1)
 	_ = r.cmd.Process.Signal(syscall.SIGTERM)
-	if rec := r.end(); rec.Exit.Signal != 15 || rec.Stop != nil || rec.StopStep != pasar.StepTerm {
+	if rec := r.end(); rec.Exit.Signal != 15 || rec.Stop != nil || rec.StopStep != pasar.StepTerm || !rec.Asked {
 		t.Errorf("%+v", rec)
 	}
 }
@@ -275,8 +275,11 @@ func TestCtrlZDoesNotStopAJobAndCtrlCInterruptsIt(t *testing.T) {
 	c.send(ipc.AttachIn, &ipc.In{Data: []byte("\x03")})
 	c.until("got int\r\n")
 	rec := r.end2(c)
-	if rec.Exit.Code != 3 {
+	if rec.Exit.Code != 3 || rec.Asked {
 		t.Errorf("%+v", rec)
+	}
+	if k := rec.Typed; k == nil || k.Key != pasar.KeyInterrupt || k.At.After(rec.ExitedAt) || k.At.Before(rec.StartedAt) || !strings.Contains(k.By, fmt.Sprintf("process %d", os.Getpid())) {
+		t.Errorf("typed: %+v", k)
 	}
 }
 
