@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -18,6 +19,7 @@ import (
 type kernelLog struct {
 	readable bool
 	xids     chan KernelXid // nil where it isn't readable
+	hear     func(string)   // takes every other line; nil: nobody
 
 	file  *os.File
 	watch *os.File // tells of changes of a regular file; nil for a device or a pipe
@@ -110,11 +112,15 @@ func openLog(path string) (file, watch *os.File, err error) {
 	return file, watch, nil
 }
 
-// read passes on Xids until the log is closed.
+// read passes on Xids, and what else there is to hear, until the log is closed.
 func (k *kernelLog) read(ctx context.Context) error {
 	pass := func(line string) bool {
-		x, ok := ParseXid(kernelRecord(line))
+		line = kernelRecord(line)
+		x, ok := ParseXid(line)
 		if !ok {
+			if k.hear != nil {
+				k.hear(strings.TrimRight(line, "\r\n"))
+			}
 			return true
 		}
 		select {

@@ -23,8 +23,9 @@ type Options struct {
 	KernelLog string   // path; empty: it isn't read
 	Log       *slog.Logger
 
-	AttemptOf func(pid int) (pasar.AttemptKey, bool)  // whose a process is; nil: nobody's
-	HostUse   func() map[pasar.AttemptKey]pasar.Bytes // nil: not known
+	AttemptOf func(pid int) (pasar.AttemptKey, bool)       // whose a process is; nil: nobody's
+	AttemptIn func(cgroup string) (pasar.AttemptKey, bool) // whose a cgroup is, by its path; nil: nobody's
+	HostUse   func() map[pasar.AttemptKey]pasar.Bytes      // nil: not known
 }
 
 // Times between readings at each pace.
@@ -45,6 +46,7 @@ type Meter struct {
 	prober *Prober // nil: this build has none
 	paces  chan pasar.Pace
 	owners owners
+	words  words
 
 	// Tests have others.
 	sources func(context.Context) (Look, string, error)
@@ -276,7 +278,10 @@ func (m *Meter) Run(ctx context.Context, see func(pasar.Reading)) {
 	if m.prober != nil {
 		events = m.prober.events
 	}
-	log.start(ctx, m.o.KernelLog, m.log)
+	log.hear = m.hear
+	if log.start(ctx, m.o.KernelLog, m.log); log.readable {
+		m.words.begin(time.Now())
+	}
 	defer log.stop()
 	xids.pairs = log.readable && events != nil
 	timer := time.NewTimer(0)

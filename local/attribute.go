@@ -36,6 +36,25 @@ func (m *Machine) AttemptOf(pid int) (pasar.AttemptKey, bool) {
 	return e.h.Key, true
 }
 
+// AttemptIn is the attempt that a cgroup belongs to, or is below the cgroup of; false if it is nobody's. The path is
+// the kernel's, from the root of all.
+func (m *Machine) AttemptIn(cgroup string) (pasar.AttemptKey, bool) {
+	dirs := strings.Split(cgroup, "/")
+	m.roster.mu.Lock()
+	defer m.roster.mu.Unlock()
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if !ownName.MatchString(dirs[i]) {
+			continue
+		}
+		m.learn()
+		if e := m.roster.cgroups[dirs[i]]; e != nil && i+1 < len(dirs) && dirs[i+1] == jobDir {
+			return e.h.Key, true
+		}
+		break
+	}
+	return pasar.AttemptKey{}, false
+}
+
 // ownerOf finds whose a process is, nil for nobody's; stat tells of others. The roster is locked.
 func (m *Machine) ownerOf(s procStat, stat func(int) (procStat, error), now time.Time) *enrolled {
 	id := identity{s.pid, s.start}

@@ -310,3 +310,22 @@ func BenchmarkAttemptOf(b *testing.B) {
 		}
 	}
 }
+
+func TestACgroupThatTheKernelNamesIsAnAttempts(t *testing.T) {
+	m := &Machine{roster: newRoster()}
+	h := target.Handle{Key: pasar.AttemptKey{Job: 7, Attempt: 2}, Nonce: "n"}
+	m.roster.enrol(h, pasar.Holding{Key: h.Key, Nonce: "n", Boot: thisBoot(), Pid: 12, Cgroup: "/sys/fs/cgroup/a/pasar-0123456789abcdef.service"})
+	for path, want := range map[string]bool{
+		"/user.slice/a/pasar-0123456789abcdef.service/job":                            true,
+		"/user.slice/a/pasar-0123456789abcdef.service/job/container":                  true,
+		"/user.slice/a/pasar-0123456789abcdef.service/sup":                            false, // its supervisor
+		"/user.slice/a/pasar-0123456789abcdef.service":                                false,
+		"/user.slice/a/pasar-fedcba9876543210.service/job":                            false, // another's
+		"/user.slice/a/pasar-0123456789abcdef.service/job/pasar-fedcba9876543210/job": false, // a daemon's that the job started
+		"/": false, "": false,
+	} {
+		if key, ok := m.AttemptIn(path); ok != want || ok && key != h.Key {
+			t.Errorf("%q: %s, %v", path, key, ok)
+		}
+	}
+}
