@@ -44,6 +44,7 @@ type Evidence struct {
 	Began       bool           `json:"began,omitempty"`        // its main process was seen; of a lost attempt: it had got that far
 	Quit        bool           `json:"quit,omitempty"`         // as Typed, with Ctrl-\
 	TypedBefore pasar.Duration `json:"typed_before,omitempty"` // Typed or Quit: from the key to the end
+	KernelRead  bool           `json:"kernel_read,omitempty"`  // the kernel's log was read as long as it ran: what Kernel lacks was not said
 	Asked       bool           `json:"asked,omitempty"`        // its supervisor was asked to end, by SIGTERM, and not by pasar: a service stopped, a logout, a shutdown
 	OOMKills    *int64         `json:"oom_kills,omitempty"`    // processes of the whole machine that the kernel killed for want of memory while it ran; nil: nobody counted
 	HostTotal   pasar.Bytes    `json:"host_total,omitempty"`   // the machine's memory when it ended, or up to a reading before; 0: not known

@@ -102,6 +102,13 @@ type Meter interface {
 	Pace(pasar.Pace)
 }
 
+// A KernelReader is a meter that also follows the kernel's log.
+type KernelReader interface {
+	// Said is what the log said of an attempt's processes since a time, in order, a bounded number of lines. Pid is
+	// that of its main process; 0: not known. Whole says that all that came since then was read.
+	Said(key pasar.AttemptKey, pid int, since time.Time) (lines []string, whole bool)
+}
+
 // Deps is what the daemon is made of.
 type Deps struct {
 	Journal Journal

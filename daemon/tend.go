@@ -241,7 +241,8 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 	case target.Absent:
 		// Surely never started: the launch that was journaled is still to be made. A tender that was
 		// told so launches; when a process had been seen, it is gone.
-		d.reportLost(ctx, t, j, "its attempt directory is gone", nil)
+		o.Detail = "its attempt directory is gone"
+		d.reportLost(ctx, t, j, o)
 		return true
 	case target.Running:
 		if o.Event != nil {
@@ -262,7 +263,8 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 		d.report(ctx, pasar.Exited{Job: t.job, Attempt: t.attempt, Exit: e})
 	case target.Ended:
 		if o.Record == nil {
-			d.reportLost(ctx, t, j, "its exit record can't be read", o.Tail)
+			o.Detail = "its exit record can't be read"
+			d.reportLost(ctx, t, j, o)
 			return true
 		}
 		d.reportEnded(ctx, t, j, *o.Record)
@@ -274,7 +276,7 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 				Exit: *e, StartedAt: j.current().StartedAt, ExitedAt: now, EndedAt: now, Tail: o.Tail})
 			return true
 		}
-		d.reportLost(ctx, t, j, o.Detail, o.Tail)
+		d.reportLost(ctx, t, j, o)
 		return true
 	}
 	return false
@@ -311,22 +313,10 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	}
 	d.gpuEvidence(ctx, t, j, &e)
 	e.Untouched = d.untouched(t.handle.Key, j.current(), rec.RunTime)
-	d.memoryEvidence(t.handle.Key, j.current(), &e)
+	recordEvidence(&rec, &e)
+	d.machineEvidence(t, j, &e)
 	v, certified := d.judge(ctx, t, e)
 	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU})
-}
-
-// memoryEvidence adds what was last seen of memory: the machine's, and the most that the attempt had.
-func (d *Daemon) memoryEvidence(key pasar.AttemptKey, a *pasar.AttemptRecord, e *autopsy.Evidence) {
-	e.PeakGPU, e.LimitGPU = d.peakGPU(key), a.Grant.Claim.Limit
-	s := d.sight()
-	if s == nil || a.Grant.Machine != pasar.LocalMachine {
-		return
-	}
-	e.HostPeak = d.lookout.peak(key).host
-	if h := s.reading.Host; d.Clock.Now().Sub(s.at) < staleAfter {
-		e.HostTotal, e.HostFree, e.Pressure = h.Total, h.Available, h.Pressure
-	}
 }
 
 // reportNever ends an attempt that surely never began: for err, or because it was to stop anyway.
@@ -339,13 +329,14 @@ func (d *Daemon) reportNever(ctx context.Context, t *tender, j *job, err error) 
 	return t.journaled(ctx)
 }
 
-func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, detail string, tail []string) {
+func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, o target.Observation) {
+	detail := o.Detail
 	if detail == "" {
 		detail = "it vanished with no exit status"
 	}
 	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd)}
-	e.Log = d.lastOutput(ctx, t.handle, nil, tail)
-	d.memoryEvidence(t.handle.Key, j.current(), &e)
+	e.Log, e.UnitResult = d.lastOutput(ctx, t.handle, nil, o.Tail), o.UnitResult
+	d.machineEvidence(t, j, &e)
 	if stop := t.wanted(); stop != nil { // what was asked of it decides, as if it had been seen to end
 		e.Stop, e.For = stop, d.named(stop.For)
 	}

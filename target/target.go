@@ -130,6 +130,8 @@ type Observation struct {
 	Detail    string            // for people: why it is gone
 	Tail      []string          // Gone: last lines of output as rendered text
 
+	UnitResult string // Gone: what the service manager says became of its unit, such as oom-kill; empty: it has none, or nobody knows
+
 	LogTrouble string // Running: why its output can't be kept just now; empty: it is kept
 }
 

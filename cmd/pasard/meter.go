@@ -12,14 +12,17 @@ import (
 	"pasar/local"
 )
 
-var _ daemon.Meter = (*gpu.Meter)(nil)
+var (
+	_ daemon.Meter        = (*gpu.Meter)(nil)
+	_ daemon.KernelReader = (*gpu.Meter)(nil)
+)
 
 // newMeter is what looks at this machine's GPUs and memory. Whose processes are is for the machine to say,
 // which in turn asks the meter for its GPUs: see attribute.
 func newMeter(cfg *config.Config, whose *attribution, log *slog.Logger) *gpu.Meter {
 	o := gpu.Options{
 		Machine: pasar.LocalMachine, Library: cfg.NVMLLibrary != "", KernelLog: cfg.KernelLog, Log: log,
-		AttemptOf: whose.attemptOf, HostUse: whose.hostUse,
+		AttemptOf: whose.attemptOf, AttemptIn: whose.attemptIn, HostUse: whose.hostUse,
 	}
 	if nvml.Built == nil {
 		o.Probe = gpu.ProbeCommand(cfg.NVMLLibrary)
@@ -38,6 +41,13 @@ func (a *attribution) attemptOf(pid int) (pasar.AttemptKey, bool) {
 		return pasar.AttemptKey{}, false
 	}
 	return a.machine.AttemptOf(pid)
+}
+
+func (a *attribution) attemptIn(cgroup string) (pasar.AttemptKey, bool) {
+	if a.machine == nil {
+		return pasar.AttemptKey{}, false
+	}
+	return a.machine.AttemptIn(cgroup)
 }
 
 func (a *attribution) hostUse() map[pasar.AttemptKey]pasar.Bytes {

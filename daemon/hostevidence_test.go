@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pasar"
+	"pasar/autopsy"
+)
+
+// kernelGauge is a gauge that follows the kernel's log as well.
+type kernelGauge struct {
+	*gauge
+	pid   int
+	since time.Time
+}
+
+func (k *kernelGauge) Said(key pasar.AttemptKey, pid int, since time.Time) ([]string, bool) {
+	k.pid, k.since = pid, since
+	return []string{"python[7]: segfault at 0 ip 0 of " + key.String()}, true
+}
+
+func TestWhatTheHostKnowsIsEvidence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g := metered(newWorld(t, 1))
+		k := &kernelGauge{gauge: g}
+		w.meter = k
+		certified(w)
+		d := w.start(nil)
+		began := time.Now()
+		pressure := 0.25
+		id := d.submit(spec("train", 1000))
+		d.expect(id, pasar.Running)
+		time.Sleep(time.Minute)
+		g.show(func(r *pasar.Reading) {
+			r.Host = pasar.HostReading{Total: 64 * gib, Available: gib, Pressure: &pressure, Use: map[pasar.AttemptKey]pasar.Bytes{key(id, 1): 50 * gib}}
+		})
+		kills := int64(2)
+		w.machine.Exit(key(id, 1), pasar.Exit{Signal: 11})
+		w.machine.End(key(id, 1), &pasar.ExitRecord{Asked: true, OOMKills: &kills, Screen: []string{"a", "b"},
+			Typed: &pasar.Typing{Key: pasar.KeyInterrupt, At: time.Now().Add(-5 * time.Second), By: "pts/3, process 9"}})
+		time.Sleep(10 * time.Second)
+		d.expect(id, pasar.Failed)
+		e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence
+		if !e.Began || !e.Asked || !e.Typed || e.Quit || e.TypedBefore != pasar.Duration(5*time.Second) || e.TypedBy != "pts/3, process 9" || !slices.Equal(e.Screen, []string{"a", "b"}) || e.OOMKills == nil || *e.OOMKills != 2 {
+			t.Errorf("of the record: %+v", e)
+		}
+		if e.HostTotal != 64*gib || e.HostFree != gib || e.Pressure == nil || *e.Pressure != pressure || e.HostPeak != 50*gib {
+			t.Errorf("of memory: %+v", e)
+		}
+		if len(e.Kernel) != 1 || !e.KernelRead || k.pid == 0 || k.since.Before(began) || k.since.After(began.Add(time.Second)) {
+			t.Errorf("of the kernel, asked for %d since %s: %q", k.pid, k.since, e.Kernel)
+		}
+	})
+}
+
+func TestAKeyThatWasTypedLongBeforeIsNoEvidence(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for _, c := range []struct {
+		key    pasar.Key
+		before time.Duration
+		typed  bool
+		quit   bool
+	}{
+		{pasar.KeyInterrupt, time.Second, true, false}, {pasar.KeyInterrupt, time.Hour, false, false}, {pasar.KeyQuit, 0, false, true},
+		{pasar.KeyInterrupt, -time.Second, true, false}, // the clock was set
+	} {
+		var e autopsy.Evidence
+		recordEvidence(&pasar.ExitRecord{ExitedAt: at, Typed: &pasar.Typing{Key: c.key, At: at.Add(-c.before), By: "x"}}, &e)
+		if e.Typed != c.typed || e.Quit != c.quit || (e.TypedBy != "") != (c.typed || c.quit) || e.TypedBefore < 0 {
+			t.Errorf("%+v: %+v", c, e)
+		}
+	}
+}
+
+func TestALostAttemptSaysWhetherItHadBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		certified(w)
+		d := w.start(nil)
+		id := d.submit(spec("train", 1000))
+		d.expect(id, pasar.Running)
+		w.machine.Print(key(id, 1), "epoch 1\n")
+		w.machine.Vanish(key(id, 1), "the machine rebooted")
+		time.Sleep(time.Second)
+		e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence
+		if !e.Began || e.Lost != "the machine rebooted" || e.Exit != nil || len(e.Log) != 1 || e.Log[0] != (pasar.Line{Number: 1, Text: "epoch 1"}) {
+			t.Errorf("%+v", e)
+		}
+	})
+}
