@@ -146,3 +146,17 @@ func TestARunningJobThatIsSilentIsSaidToBe(t *testing.T) {
 		}
 	}
 }
+
+func TestALineIsFoundHoweverItWasCleaned(t *testing.T) {
+	for _, c := range []struct {
+		line, quoted string
+		same         bool
+	}{
+		{"a\x1b[2Jb", "a[2Jb", true}, {"a\x1b[2Jb", pasar.Clean("a\x1b[2Jb"), true}, {"  x \u202eevil\t", "x evil", true}, {"caf\u00e9 漢\xff", "café 漢", true},
+		{"a long line that was cut", "a long line…", true}, {"", "", false}, {"", "…", false}, {"one", "two", false}, {`C:\users\x1`, `C:\users\x1`, true}, {"a b", "ab", false},
+	} {
+		if got := sameLine(c.line, c.quoted); got != c.same {
+			t.Errorf("%q and %q: %v", c.line, c.quoted, got)
+		}
+	}
+}

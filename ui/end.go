@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pasar"
@@ -56,6 +57,27 @@ func Why(v *pasar.JobView, lines int) []string {
 		}
 	}
 	return append(out, Hints(v)...)
+}
+
+// Seen lists what an end rests on where the output has just been seen: of a failed job its reason, and the first line
+// that shows it unless that was among the last ones, then hints.
+func Seen(v *pasar.JobView) (out []string) {
+	d := v.Verdict
+	if v.State != pasar.Failed || d == nil {
+		return Hints(v)
+	}
+	if r := reason(d); r != "" {
+		out = append(out, r)
+	}
+	out = append(out, Hints(v)...)
+	if len(d.Evidence) == 0 {
+		return out
+	}
+	last := tail(v, pageLines)
+	if e := d.Evidence[0]; e.Number > 0 && !slices.ContainsFunc(last, func(t string) bool { return sameLine(t, e.Text) }) {
+		out = slices.Insert(out, min(1, len(out)), fmt.Sprintf("line %d: %s", e.Number, pasar.Clean(e.Text)))
+	}
+	return append(out, fmt.Sprintf("hint: `pasar why %d` shows the lines that say so", v.ID))
 }
 
 // Hints lists what to do about an end, for where the output has just been seen.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 
@@ -96,13 +98,53 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 	return x
 }
 
-// sameLine reports whether a line of the output is the one a verdict quotes, which may have been cut.
+// sameLine reports whether a line of the output is the one a verdict quotes, which has been cleaned and may have
+// been cut.
 func sameLine(line, quoted string) bool {
-	line, quoted = strings.TrimSpace(pasar.Clean(line)), strings.TrimSpace(pasar.Clean(quoted))
+	line, quoted = visible(line), visible(quoted)
 	if begin, cut := strings.CutSuffix(quoted, "…"); cut && begin != "" {
 		return strings.HasPrefix(line, begin)
 	}
 	return line == quoted && line != ""
+}
+
+// visible is text without what can't be seen, and without blanks around it. What pasar.Clean makes of a character that
+// it doesn't let through counts as unseen as well, so that a line is the same before it was cleaned and after.
+func visible(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if n := escape(s[i:]); n > 0 {
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r != utf8.RuneError && unicode.IsPrint(r) {
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// escape is how long the escape is that a text begins with: \x1b, \u202e, \n, \r or \t.
+func escape(s string) int {
+	if len(s) < 2 || s[0] != '\\' {
+		return 0
+	}
+	digits := 0
+	switch s[1] {
+	case 'n', 'r', 't':
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	default:
+		return 0
+	}
+	if len(s) < 2+digits || strings.Trim(s[2:2+digits], "0123456789abcdef") != "" {
+		return 0
+	}
+	return 2 + digits
 }
 
 // title says what the lines are.

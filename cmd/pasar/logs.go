@@ -154,7 +154,29 @@ func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, m
 		}
 		return o.copy(ctx, c.app, r, to)
 	}
-	return c.followAttempts(ctx, o, r, l.renderer, to)
+	if err := c.followAttempts(ctx, o, r, l.renderer, to); err != nil {
+		return err
+	}
+	return c.footer(ctx, id)
+}
+
+// footer says, after all output of a job was followed to its end, how it ended unless it completed.
+func (c *call) footer(ctx context.Context, id pasar.JobID) error {
+	if c.json {
+		return nil
+	}
+	b, err := c.fetch(ctx, id)
+	if err != nil {
+		return err
+	}
+	v, err := parseView(b)
+	if err != nil {
+		return err
+	}
+	if v.State.Finished() && v.State != pasar.Completed {
+		c.reportEnd(v)
+	}
+	return nil
 }
 
 // renderer is what the flags ask for.

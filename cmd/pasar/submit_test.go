@@ -212,7 +212,7 @@ func TestAnEndIsNotToldTwice(t *testing.T) {
 	}, ipc.VerbWait: waits(t, ended), ipc.VerbLogs: logOf(t, "boom\r\n")}.handle)
 	for _, how := range []string{"--wait", "--follow"} {
 		r := f.run("submit", how, "true")
-		if r.out != "boom\n" || strings.Contains(r.stderr, "boom") || !strings.HasSuffix(r.stderr, "pasar: #1 train failed: it was exit\nhint: try again\n") {
+		if r.out != "boom\n" || strings.Contains(r.stderr, "boom") || !strings.HasSuffix(r.stderr, "pasar: #1 train failed: it was exit\nreason: exit\nhint: try again\nhint: `pasar why 1` shows the lines that say so\n") {
 			t.Errorf("%s: %q, %q", how, r.out, r.stderr)
 		}
 	}

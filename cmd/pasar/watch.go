@@ -70,6 +70,6 @@ func (c *call) reportEnd(v *view) {
 		return
 	}
 	_ = c.stdout.Flush()
-	lines := append([]string{"pasar: " + ui.End(&v.JobView, ui.Style{})}, ui.Hints(&v.JobView)...)
+	lines := append([]string{"pasar: " + ui.End(&v.JobView, ui.Style{})}, ui.Seen(&v.JobView)...)
 	_, _ = io.WriteString(c.stderr, strings.Join(lines, "\n")+"\n")
 }
