@@ -2,6 +2,7 @@ package autopsy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,7 +32,7 @@ var pause = &pasar.Stop{Why: pasar.StopPause, By: "ada", PauseFile: true, Grace:
 
 var good = &pasar.Marker{Checkpoint: "/ckpt/9"}
 
-const trace = `
+const aTraceback = `
 epoch 1 loss 0.3
 Traceback (most recent call last):
   File "train.py", line 9, in <module>
@@ -49,7 +50,7 @@ var cases = []struct {
 	conf    pasar.Confidence
 	blame   pasar.Blame
 }{
-	{"exit 0", Evidence{Exit: code(0), Log: logged(trace), RunTime: pasar.Duration(90 * time.Minute)},
+	{"exit 0", Evidence{Exit: code(0), Log: logged(aTraceback), RunTime: pasar.Duration(90 * time.Minute)},
 		pasar.CodeCompleted, "completed after 1h30m", pasar.Certain, pasar.BlameJob},
 
 	// What pasar did decides, whatever the status.
@@ -159,7 +160,7 @@ var cases = []struct {
 	{"SEGV", Evidence{Exit: &pasar.Exit{Signal: int(syscall.SIGSEGV), Core: true}},
 		pasar.CodeSignal, "killed by SIGSEGV (core dumped)", pasar.Certain, pasar.BlameJob},
 	{"ABRT that says why", Evidence{Exit: sig(syscall.SIGABRT), Log: numbered("step 9", "corrupted size vs. prev_size", "")},
-		pasar.CodeSignal, "killed by SIGABRT: corrupted size vs. prev_size", pasar.Certain, pasar.BlameJob},
+		pasar.CodeSignal, "ended by SIGABRT: its memory was damaged: corrupted size vs. prev_size", pasar.Certain, pasar.BlameJob},
 	{"139", Evidence{Exit: code(139)},
 		pasar.CodeSignal, "exited with code 139, as after SIGSEGV", pasar.Likely, pasar.BlameJob},
 	{"137", Evidence{Exit: code(137)},
@@ -209,21 +210,25 @@ var cases = []struct {
 	{"124", Evidence{Exit: code(124)},
 		pasar.CodeTimeLimit, "exited with code 124: a time limit ended it, as timeout(1) says", pasar.Likely, pasar.BlameJob},
 	{"126", Evidence{Exit: code(126), Log: numbered("bash: ./train.sh: Permission denied")},
-		pasar.CodeBadCommand, "exited with code 126, command not executable: bash: ./train.sh: Permission denied", pasar.Likely, pasar.BlameUser},
+		pasar.CodeBadCommand, "it may not be executed: bash: ./train.sh: Permission denied", pasar.Likely, pasar.BlameUser},
+	{"126, and no word why", Evidence{Exit: code(126)},
+		pasar.CodeBadCommand, "exited with code 126, command not executable", pasar.Likely, pasar.BlameUser},
 	{"127", Evidence{Exit: code(127), Log: numbered("sh: 1: trian: not found")},
-		pasar.CodeBadCommand, "exited with code 127, command not found: sh: 1: trian: not found", pasar.Likely, pasar.BlameUser},
-	{"traceback", Evidence{Exit: code(1), Log: logged(trace)},
-		pasar.CodeExit, "exited with code 1: ValueError: bad lr", pasar.Certain, pasar.BlameJob},
+		pasar.CodeBadCommand, "a command isn't found: sh: 1: trian: not found", pasar.Certain, pasar.BlameUser},
+	{"127, and no word why", Evidence{Exit: code(127)},
+		pasar.CodeBadCommand, "exited with code 127, command not found", pasar.Likely, pasar.BlameUser},
+	{"traceback", Evidence{Exit: code(1), Log: logged(aTraceback)},
+		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
 	{"traceback of a rank", Evidence{Exit: code(1), Log: numbered("[rank1]: Traceback (most recent call last):", `[rank1]:   File "t.py", line 1`, "[rank1]: KeyError: 'x'", "bye")},
-		pasar.CodeExit, "exited with code 1: KeyError: 'x'", pasar.Certain, pasar.BlameJob},
+		pasar.CodeException, "KeyError: 'x' (rank 1)", pasar.Certain, pasar.BlameJob},
 	{"error line", Evidence{Exit: code(2), Log: numbered("reading", "error: no config", "== end ==")},
 		pasar.CodeExit, "exited with code 2: error: no config", pasar.Certain, pasar.BlameJob},
 	{"shell's echo", Evidence{Exit: code(134), Log: numbered("free(): double free detected in tcache 2", "Aborted (core dumped)")},
-		pasar.CodeSignal, "exited with code 134, as after SIGABRT: free(): double free detected in tcache 2", pasar.Likely, pasar.BlameJob},
+		pasar.CodeSignal, "ended by SIGABRT: its memory was damaged: free(): double free detected in tcache 2", pasar.Certain, pasar.BlameJob},
 	{"nothing but the echo", Evidence{Exit: code(137), Log: numbered("step 3", "job.sh: line 40: 30712 Killed                  python main.py")},
-		pasar.CodeSignal, "exited with code 137, as after SIGKILL: job.sh: line 40: 30712 Killed                  python main.py", pasar.Likely, pasar.BlameJob},
-	{"launcher's own traceback", Evidence{Exit: code(1), Log: logged(trace + "\nTraceback (most recent call last):\n  File \"torchrun\"\ntorch.ChildFailedError: ")},
-		pasar.CodeExit, "exited with code 1: ValueError: bad lr", pasar.Certain, pasar.BlameJob},
+		pasar.CodeSignal, "killed by SIGKILL: job.sh: line 40: 30712 Killed                  python main.py", pasar.Likely, pasar.BlameJob},
+	{"launcher's own traceback", Evidence{Exit: code(1), Log: logged(aTraceback + "\nTraceback (most recent call last):\n  File \"torchrun\"\ntorch.ChildFailedError: ")},
+		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
 	{"no clue", Evidence{Exit: code(4), Output: 9, Log: numbered("step 8", "leaving", "-----", "")},
 		pasar.CodeExit, "exited with code 4; last output: leaving", pasar.Certain, pasar.BlameJob},
 	{"silent", Evidence{Exit: code(7)},
@@ -253,7 +258,7 @@ func TestAttribute(t *testing.T) {
 // checkVerdict holds what is true of every verdict.
 func checkVerdict(t testing.TB, v pasar.Verdict) {
 	t.Helper()
-	if _, ok := retryable[v.Reason]; !ok {
+	if !slices.Contains(pasar.Codes, v.Reason) {
 		t.Errorf("unknown code %q", v.Reason)
 	}
 	switch v.Reason {
@@ -271,7 +276,7 @@ func checkVerdict(t testing.TB, v pasar.Verdict) {
 	}
 	for _, l := range v.Evidence {
 		text = append(text, l.Text)
-		if l.Text == "" || l.Number != 0 || utf8.RuneCountInString(l.Text) > lineRunes {
+		if l.Text == "" || l.Number < 0 || utf8.RuneCountInString(l.Text) > lineRunes {
 			t.Errorf("line %+v", l)
 		}
 	}
@@ -305,9 +310,9 @@ func TestWhatAFailureRestsOnIsBounded(t *testing.T) {
 	if !strings.HasSuffix(v.Summary, "…") {
 		t.Errorf("summary %q", v.Summary)
 	}
-	// The root line alone when one is known: the rest is in the attempt's tail.
-	v = Attribute(Evidence{Exit: code(1), Log: logged(trace)})
-	if len(v.Evidence) != 1 || v.Evidence[0].Text != "ValueError: bad lr" {
+	// The root line and where that was, when they are known: the rest is in the attempt's tail.
+	v = Attribute(Evidence{Exit: code(1), Log: logged(aTraceback)})
+	if len(v.Evidence) != 2 || v.Evidence[0] != (pasar.Line{Number: 7, Text: "ValueError: bad lr"}) || v.Evidence[1] != (pasar.Line{Number: 5, Text: `File "train.py", line 3, in start`}) {
 		t.Errorf("evidence %+v", v.Evidence)
 	}
 }
@@ -331,7 +336,7 @@ func TestAnUnusedGPUIsHintedAtBesideWhateverElse(t *testing.T) {
 }
 
 func TestAKillForMemorySaysWhatWasCounted(t *testing.T) {
-	v := Attribute(Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 2), Log: logged(trace)})
+	v := Attribute(Evidence{Exit: code(1), Cgroup: oomed(pasar.GiB, true, 1, 2), Log: logged(aTraceback)})
 	checkVerdict(t, v)
 	if len(v.Evidence) != 2 || v.Evidence[0].Text != "ValueError: bad lr" ||
 		v.Evidence[1].Text != "the job's cgroup counted oom_kill 2, oom 1; limit 1 GiB; at most 1 GiB were used" || !strings.Contains(v.Hint, "--ram") {
@@ -363,7 +368,7 @@ func TestEveryRuleIsNamedAndDecidesACase(t *testing.T) {
 }
 
 func FuzzAttribute(f *testing.F) {
-	f.Add(true, 1, 0, "", "", 0, "", "", "", "", "", "", trace, int64(3))
+	f.Add(true, 1, 0, "", "", 0, "", "", "", "", "", "", aTraceback, int64(3))
 	f.Add(false, 0, 0, "exec: no", "exec", 2, "", "", "", "", "train", "/", "", int64(0))
 	f.Add(true, 143, 15, "", "", 0, "cancel", "ada", "term", "gone", "", "", "x\x00y", int64(1))
 	f.Add(true, 0, 9, "", "chdir", -5, "pause", "\n", "kill", "", "", "\xff", "Traceback (most recent call last):\n", int64(-1))

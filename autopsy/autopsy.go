@@ -55,6 +55,8 @@ type Evidence struct {
 	LimitGPU    pasar.Bytes    `json:"limit_gpu,omitempty"`    // of GPU memory, on each; 0: whole GPUs, or none
 
 	Untouched bool `json:"untouched,omitempty"` // it held whole GPUs, and was never seen to have memory of one
+
+	read *reading // what the log says, once it was read
 }
 
 // Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary

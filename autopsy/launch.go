@@ -19,6 +19,7 @@ var launchRules = []rule{
 			"one that ends in \\r has Windows line ends: sed -i 's/\\r$//' FILE takes them away"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
+		evidence:   launchLine,
 	},
 	{
 		name:       "no such program",
@@ -28,6 +29,7 @@ var launchRules = []rule{
 		hint:       say("give its path, or submit with the PATH that has it"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
+		evidence:   launchLine,
 	},
 	{
 		name:       "not executable",
@@ -37,6 +39,7 @@ var launchRules = []rule{
 		hint:       say("make it so with chmod +x, or name its interpreter first: python3 train.py"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
+		evidence:   launchLine,
 	},
 	{
 		name:       "not a program",
@@ -46,6 +49,7 @@ var launchRules = []rule{
 		hint:       say("a script needs a first line such as #!/bin/sh; a binary must be built for this machine"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
+		evidence:   launchLine,
 	},
 	{
 		name:    "arguments too long",
@@ -56,17 +60,19 @@ var launchRules = []rule{
 			"or leave the environment behind with --no-env"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
+		evidence:   launchLine,
 	},
 	{
 		name: "working directory",
 		when: func(e *Evidence) bool { return e.LaunchError != "" && e.LaunchStep == "chdir" },
 		code: pasar.CodeLaunchError,
 		summary: func(e *Evidence) string {
-			return "cannot enter working directory " + oneLine(or(e.Cwd, "/"), pathRunes) + ": " + cause(e)
+			return "cannot enter working directory " + oneLine(or(e.Cwd, "/"), pathRunes) + ": " + systemError(e)
 		},
 		hint:       say("it must be there, and be yours to enter, when the job starts; --cwd names another"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
+		evidence:   launchLine,
 	},
 	{
 		name:       "out of processes or memory",
@@ -76,6 +82,7 @@ var launchRules = []rule{
 		hint:       say("the machine was out of processes, descriptors or memory; `pasar restart` when there is room"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameMachine,
+		evidence:   launchLine,
 	},
 	{
 		name:       "disk full at launch",
@@ -85,6 +92,7 @@ var launchRules = []rule{
 		hint:       say("make room on the disk of pasar's data directory, then `pasar restart`"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameMachine,
+		evidence:   launchLine,
 	},
 	{
 		name:       "launch failed",
@@ -94,7 +102,13 @@ var launchRules = []rule{
 		hint:       say("`pasar doctor` looks for what keeps jobs from starting"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlamePasar,
+		evidence:   launchLine,
 	},
+}
+
+// launchLine is what the attempt to start it said.
+func launchLine(e *Evidence) []pasar.Line {
+	return []pasar.Line{{Text: oneLine(e.LaunchError, lineRunes)}}
 }
 
 func couldNotStart(e *Evidence) string { return "could not be started: " + e.LaunchError }
@@ -112,8 +126,8 @@ func cantExec(errs ...syscall.Errno) func(*Evidence) bool {
 
 func program(e *Evidence) string { return oneLine(or(e.Argv0, "(none)"), pathRunes) }
 
-// cause is the system's error, or what was said of it.
-func cause(e *Evidence) string {
+// systemError is the system's error, or what was said of it.
+func systemError(e *Evidence) string {
 	if e.Errno > 0 {
 		return syscall.Errno(e.Errno).Error()
 	}

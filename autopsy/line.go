@@ -10,8 +10,8 @@ import (
 
 // Bounds in characters of what is quoted, so that a verdict stays small and its summary one line.
 const (
-	summaryRunes = 200
-	lineRunes    = 400
+	summaryRunes = 300
+	lineRunes    = 600
 	pathRunes    = 120
 	nameRunes    = 60
 	maxLines     = 5

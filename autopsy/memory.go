@@ -62,7 +62,7 @@ var memoryRules = []rule{
 // memoryKilled reports whether the kernel killed the main process for want of memory, or another process of
 // the job, without which it then failed.
 func memoryKilled(e *Evidence) bool {
-	return e.Cgroup != nil && e.Cgroup.OOMKill > 0 && e.Exit != nil && !interrupts[e.Exit.Signal] && !interrupts[shellSignal(e)]
+	return e.Cgroup != nil && e.Cgroup.OOMKill > 0 && e.Exit != nil && !interrupts[e.Exit.Signal] && !interrupts[shellSignal(e)] && !e.found().outlivedKill()
 }
 
 // killedFor says who was killed for what, and what it did to the job.
@@ -84,8 +84,10 @@ func killedFor(e *Evidence, what string) string {
 // memoryEvidence is the line that speaks of it, if any, and what the kernel counted.
 func memoryEvidence(e *Evidence) []pasar.Line {
 	var lines []pasar.Line
-	if line, ok := tellingLine(e.tail()); ok {
-		lines = append(lines, pasar.Line{Text: oneLine(line, lineRunes)})
+	if c := e.found().kill(); c != nil {
+		lines = append(lines, c.evidence(e)[0])
+	} else if c := e.why(); c != nil {
+		lines = append(lines, c.evidence(e)[0])
 	}
 	c := e.Cgroup
 	s := fmt.Sprintf("the job's cgroup counted oom_kill %d", c.OOMKill)

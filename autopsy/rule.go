@@ -35,6 +35,7 @@ var groups = []group{
 	{"success", successRules},
 	{"the kernel's word", memoryRules},
 	{"the GPU's faults", xidRules},
+	{"the log", []rule{causeRule}},
 	{"status", statusRules},
 }
 
@@ -63,13 +64,22 @@ var retryable = map[pasar.Code]*bool{
 var yes, no = true, false
 
 func (r *rule) verdict(e *Evidence) pasar.Verdict {
+	code, blame, sure := r.code, r.blame, r.confidence
+	retry, known := retryable[code]
+	if c := e.why(); code == "" {
+		code, blame, sure = c.reason(e), c.blame(e), c.sure()
+		retry, known = retryable[code]
+	}
+	if !known {
+		retry = factsOf[code].retryable
+	}
 	v := pasar.Verdict{
-		Reason:     r.code,
+		Reason:     code,
 		Summary:    oneLine(r.summary(e)+though(e), summaryRunes),
 		Evidence:   []pasar.Line{}, // [] in JSON, never null
-		Confidence: r.confidence,
-		Retryable:  retryable[r.code],
-		Blame:      r.blame,
+		Confidence: sure,
+		Retryable:  retry,
+		Blame:      blame,
 	}
 	if r.hint != nil {
 		v.Hint = r.hint(e)
@@ -86,7 +96,7 @@ func (r *rule) verdict(e *Evidence) pasar.Verdict {
 	if r.evidence != nil {
 		v.Evidence = append(v.Evidence, r.evidence(e)...)
 	}
-	if gpu := gpuEvidence(e); r.code != pasar.CodeCompleted && len(gpu) > 0 { // after the root line, before what may be cut
+	if gpu := gpuEvidence(e); code != pasar.CodeCompleted && len(gpu) > 0 { // after the root line, before what may be cut
 		n := min(1, len(v.Evidence))
 		v.Evidence = slices.Concat(v.Evidence[:n], gpu, v.Evidence[n:])
 		v.Evidence = v.Evidence[:min(len(v.Evidence), maxLines)]

@@ -2,8 +2,6 @@ package autopsy
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 
 	"pasar"
 )
@@ -74,11 +72,11 @@ func (e *Evidence) fault() *BlamedXid {
 
 // misdeed is the first Xid that means a fault of a program.
 func (e *Evidence) misdeed() *BlamedXid {
-	return e.first(func(x *BlamedXid) bool { return x.Action == pasar.XidFailJob && !follows[x.Code] })
+	return e.first(func(x *BlamedXid) bool { return x.Action == pasar.XidFailJob && !comesAfter[x.Code] })
 }
 
-// follows has the Xids that come of another, or of a process that was killed. They are never why.
-var follows = map[int]bool{43: true, 45: true}
+// comesAfter has the Xids that come of another, or of a process that was killed. They are never why.
+var comesAfter = map[int]bool{43: true, 45: true}
 
 // first is the surest of the Xids that may be why, and the earliest of those.
 func (e *Evidence) first(is func(*BlamedXid) bool) *BlamedXid {
@@ -104,53 +102,43 @@ func (x *BlamedXid) sentence() string {
 	return s
 }
 
-// cudaFault matches what programs say of a GPU that failed them.
-var cudaFault = regexp.MustCompile(`(?i)CUDA[_ ](error|failure|driver error)|CUDA_ERROR_|cudaError|illegal (memory access|address|instruction)|misaligned address|` +
-	`unspecified launch failure|launch failed|CU(BLAS|DNN|FFT|SPARSE|SOLVER)_STATUS_(EXECUTION_FAILED|INTERNAL_ERROR)|uncorrectable (ECC|NVLink)|fallen off the bus|GPU is lost|\bXid\b`)
-
-// cudaOther matches CUDA errors that mean something else than a fault.
-var cudaOther = regexp.MustCompile(`(?i)device-side assert\b|out of memory|OutOfMemory`)
-
-// cudaTells matches what says which failure it was.
-var cudaTells = regexp.MustCompile(`(?i)uncorrectable|fallen off the bus|GPU is lost|\bXid\b|illegal|misaligned|launch fail`)
-
-// gpuLine is the first line of the tail that says which failure of the GPU it was, else the first that speaks of one.
-func gpuLine(e *Evidence) (string, bool) {
-	for _, tells := range []*regexp.Regexp{cudaTells, cudaFault} {
-		for _, line := range e.tail() {
-			if cudaFault.MatchString(line) && tells.MatchString(line) && !cudaOther.MatchString(line) {
-				return line, true
+// ofGPU is the cause that speaks of the GPU: the first that tells of a fault of it, else the first of an
+// operation that failed on it; nil if there is none.
+func (e *Evidence) ofGPU() *cause {
+	for _, code := range []pasar.Code{pasar.CodeGPUXid, pasar.CodeCUDAError} {
+		alive := e.found().alive
+		for i := range alive {
+			if alive[i].code == code && alive[i].kind == tells {
+				return &alive[i]
 			}
 		}
 	}
-	return "", false
+	return nil
 }
 
 // fitsMisdeed reports whether the log says the same as an Xid of the program's, or nothing.
 func fitsMisdeed(e *Evidence) bool {
-	for _, line := range e.tail() {
-		if cudaOther.MatchString(line) {
-			return false
-		}
-	}
-	if _, ok := gpuLine(e); ok {
-		return true
-	}
-	_, other := tellingLine(e.tail())
-	return !other
+	c := e.why()
+	return c == nil || c.rank >= ofPeers || c.code == pasar.CodeCUDAError || c.code == pasar.CodeGPUXid || c.code == pasar.CodeSignal
 }
 
 func quoteGPU(e *Evidence) string {
-	if line, ok := gpuLine(e); ok {
-		return ": " + strings.TrimSpace(line)
+	if c := e.ofGPU(); c != nil {
+		return ": " + c.quote() + c.whose()
 	}
-	return quote(e)
+	if c := e.why(); c != nil {
+		return ": " + c.quote() + c.whose()
+	}
+	return ""
 }
 
-// rootGPULine is the line that speaks of the GPU's failure, else the telling one.
+// rootGPULine is the line that speaks of the GPU's failure, else what the log says.
 func rootGPULine(e *Evidence) []pasar.Line {
-	if line, ok := gpuLine(e); ok {
-		return []pasar.Line{{Text: oneLine(line, lineRunes)}}
+	if c := e.ofGPU(); c != nil {
+		return c.evidence(e)
+	}
+	if c := e.why(); c != nil {
+		return c.evidence(e)
 	}
 	return rootLine(e)
 }

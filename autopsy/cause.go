@@ -1,0 +1,248 @@
+package autopsy
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"pasar"
+)
+
+// causeRule is the rule of what the log says: its texts are those of the rule that knows the line.
+var causeRule = rule{
+	name: "what the log says",
+	when: func(e *Evidence) bool {
+		return e.Exit != nil && e.why() != nil && !(e.why().rank == ofNothing && (interrupts[e.Exit.Signal] || interrupts[shellSignal(e)] || e.Exit.Signal != 0 || shellSignal(e) != 0))
+	},
+	summary:  func(e *Evidence) string { return e.why().summary(e) },
+	hint:     func(e *Evidence) string { return e.why().hint(e) },
+	evidence: func(e *Evidence) []pasar.Line { return e.why().evidence(e) },
+}
+
+// found is what the log says, read once.
+func (e *Evidence) found() *reading {
+	if e.read == nil {
+		e.read = read(e.Log)
+	}
+	return e.read
+}
+
+// why is the cause in the log; nil if it has none.
+func (e *Evidence) why() *cause { return e.found().why() }
+
+// reason is the code of a cause. Shells say the same of a file that they can't execute and of one that they can't
+// open; the exit code tells which it was.
+func (c *cause) reason(e *Evidence) pasar.Code {
+	if c.rule != nil && c.kind == echoes && e.Exit != nil {
+		switch {
+		case c.code == pasar.CodeFileMissing && e.Exit.Code == 127:
+			return pasar.CodeBadCommand
+		case c.code == pasar.CodeBadCommand && e.Exit.Code != 126 && !program126.MatchString(c.said.body):
+			return pasar.CodePermission
+		}
+	}
+	return c.code
+}
+
+// program126 matches a shell's complaint of something that looks like a program rather than a file to write.
+var program126 = regexp.MustCompile(`(?:^|[\s"'])\.{0,2}/?[^\s:]*(?:\.(?:sh|py|pl|bin|run|exe|bash)|\./[\w.-]+)['"]?: |(?:failed to run|cannot run|exec)`)
+
+func (c *cause) facts(e *Evidence) facts { return factsOf[c.reason(e)] }
+
+func (c *cause) summary(e *Evidence) string {
+	f := c.facts(e)
+	says := f.says
+	if c.rule != nil && c.rule.says != "" && c.reason(e) == c.code {
+		says = c.rule.says
+	}
+	switch c.reason(e) {
+	case pasar.CodeSignal:
+		says = c.bySignal(e, says)
+	case pasar.CodeInterrupted:
+		if name := cmp.Or(signalIn(c.said.body), exitSignal(e)); name != "" && !strings.Contains(says, name) {
+			says = "interrupted by " + name
+		}
+	}
+	if says != "" {
+		says += ": "
+	}
+	return says + c.quote() + c.whose()
+}
+
+// bySignal is which signal ended what: the job itself, or a process of it.
+func (c *cause) bySignal(e *Evidence, says string) string {
+	own := exitSignal(e)
+	name := cmp.Or(signalIn(c.said.body), own, "a signal")
+	switch {
+	case strings.Contains(says, name):
+		return says
+	case c.rule != nil && c.rule.says != "":
+		return says + " (" + name + ")"
+	case own == name:
+		return "killed by " + name
+	}
+	return "a process of it was killed by " + name
+}
+
+// exitSignal is the name of the signal that the main process ended by, or says that a child did; empty: none.
+func exitSignal(e *Evidence) string {
+	if e.Exit == nil {
+		return ""
+	}
+	if e.Exit.Signal != 0 {
+		return signalName(e.Exit.Signal)
+	}
+	if n := shellSignal(e); n != 0 {
+		return signalName(n)
+	}
+	return ""
+}
+
+// quoteRunes bounds what a summary quotes of the root line.
+const quoteRunes = 190
+
+// quote is the telling part of the line: the whole of it if it is short, else from near the telling part on.
+func (c *cause) quote() string {
+	body := strings.TrimSpace(c.said.body)
+	lead := len(c.said.body) - len(strings.TrimLeft(c.said.body, " \t"))
+	runes := []rune(body)
+	if len(runes) <= quoteRunes {
+		return body
+	}
+	start := max(0, c.span[0]-lead)
+	if start > len(body) {
+		start = 0
+	}
+	end := min(max(start, c.span[1]-lead), len(body))
+	if len([]rune(body[:end])) <= quoteRunes {
+		return string(runes[:quoteRunes-1]) + "…"
+	}
+	const before = 30 // runes of what leads up to it
+	from := max(0, len([]rune(strings.ToValidUTF8(body[:start], "")))-before)
+	for from > 0 && from < len(runes) && runes[from-1] != ' ' {
+		from++
+	}
+	cut := runes[min(from, len(runes)):]
+	s := string(cut[:min(len(cut), quoteRunes-2)])
+	if from > 0 {
+		s = "…" + s
+	}
+	if len(cut) > quoteRunes-2 {
+		s += "…"
+	}
+	return s
+}
+
+// ofRank matches the source of a line that is a rank's.
+var ofRank = regexp.MustCompile(`(?i)^(?:(?:local_)?rank|default)\D?(\d+)$|^\d+,(\d+)$`)
+
+// whose says which rank's line it is.
+func (c *cause) whose() string {
+	if m := ofRank.FindStringSubmatch(c.said.source); m != nil {
+		return " (rank " + cmp.Or(m[1], m[2]) + ")"
+	}
+	return ""
+}
+
+func (c *cause) hint(e *Evidence) string {
+	if c.rule != nil && c.rule.hint != "" && c.reason(e) == c.code {
+		return c.rule.hint
+	}
+	if c.reason(e) == pasar.CodeSignal {
+		return signalHints[syscall.Signal(signalNumber(cmp.Or(signalIn(c.said.body), exitSignal(e))))]
+	}
+	return c.facts(e).hint
+}
+
+func (c *cause) sure() pasar.Confidence {
+	switch {
+	case c.rule != nil && c.rule.sure != "":
+		return c.rule.sure
+	case c.raised:
+		return pasar.Certain
+	}
+	return pasar.Likely
+}
+
+func (c *cause) blame(e *Evidence) pasar.Blame {
+	if c.rule != nil && c.rule.blame != "" {
+		return c.rule.blame
+	}
+	return c.facts(e).blame
+}
+
+// evidence is the root line, and where in the program it was.
+func (c *cause) evidence(e *Evidence) []pasar.Line {
+	lines := []pasar.Line{quoteLine(e.Log[c.at], c.span[0])}
+	if c.where >= 0 {
+		lines = append(lines, quoteLine(e.Log[c.where], 0))
+	}
+	return lines
+}
+
+// quoteLine is a line of the log as evidence, cut so that the telling part is in it.
+func quoteLine(l pasar.Line, telling int) pasar.Line {
+	text := l.Text
+	if telling > lineRunes*3/4 && len(text) > lineRunes {
+		text = "…" + strings.ToValidUTF8(text[min(telling-lineRunes/2, len(text)):], "")
+	}
+	return pasar.Line{Number: l.Number, Text: oneLine(text, lineRunes)}
+}
+
+// spoken are the words for signals, in shells, the C library, Python and launchers; the longest first.
+var spoken = []struct{ name, words string }{
+	{"SIGSEGV", `segmentation (?:fault|violation)|segfault|sigsegv|speicherzugriffsfehler|erreur de segmentation|violación de segmento|errore di segmentazione|falha de segmentação|段错误|段錯誤|セグメンテーション違反|ошибка сегментирования|geheugensegmentatiefout|general protection|exitcode ?: ?-11\b|(?:code|status|returncode)[ :=]*(?:-11|139|245)\b|signal:? \(?11\b|stack overflow`},
+	{"SIGKILL", `\bkilled\b(?: +\S|$|\))|sigkill|getötet|processus arrêté|\btué\b|terminado \(killed\)|ucciso|\bmorto\b|已杀死|強制終了|убито|signal: killed|exitcode ?: ?-9\b|(?:code|status|returncode)[ :=]*(?:-9|137|247)\b|signal:? \(?9\b`},
+	{"SIGBUS", `bus error|sigbus|busfehler|erreur de bus|error del bus|总线错误|バスエラー|exitcode ?: ?-7\b|(?:code|status)[ :=]*(?:-7|135)\b|signal:? \(?7\b`},
+	{"SIGILL", `illegal instruction|invalid opcode|sigill|ungültiger maschinenbefehl|instruction non permise|instrucción ilegal|非法指令|不正な命令|exitcode ?: ?-4\b|(?:code|status)[ :=]*(?:-4|132)\b|signal:? \(?4\b`},
+	{"SIGFPE", `floating point exception|sigfpe|gleitkommafehler|浮点数例外|exitcode ?: ?-8\b|(?:code|status)[ :=]*(?:-8|136)\b|signal:? \(?8\b`},
+	{"SIGABRT", `\baborted\b|sigabrt|abgebrochen|\babandon\b|abortado|已放弃|已放棄|中止|аварийный останов|exitcode ?: ?-6\b|(?:code|status|returncode)[ :=]*(?:-6|134|250)\b|signal:? \(?6\b|double free|free\(\): |malloc\(\): |corrupted (?:size|double|unsorted)|munmap_chunk|stack smashing|buffer overflow|realloc\(\): |unaligned tcache`},
+	{"SIGTERM", `\bterminated\b|sigterm|beendet|complété|terminado|terminato|已终止|終了しました|завершено|signal:? \(?15\b|(?:code|status)[ :=]*143\b|15 death signal|cancelled at|preemption`},
+	{"SIGINT", `keyboardinterrupt|sigint\b|\binterrupt\b|signal:? \(?2\b|(?:code|status)[ :=]*130\b`},
+	{"SIGHUP", `\bhangup\b|sighup|aufgelegt|raccroché|挂起|signal:? \(?1\b|(?:code|status)[ :=]*129\b`},
+	{"SIGPIPE", `sigpipe|\bbroken pipe\b`},
+	{"SIGTRAP", `trace/breakpoint trap|sigtrap`},
+	{"SIGSYS", `bad system call|sigsys`},
+	{"SIGXCPU", `cpu time limit exceeded|sigxcpu`},
+	{"SIGXFSZ", `file size limit exceeded|sigxfsz`},
+	{"SIGUSR1", `user defined signal 1|sigusr1`},
+	{"SIGUSR2", `user defined signal 2|sigusr2`},
+	{"SIGALRM", `alarm clock|sigalrm`},
+	{"SIGVTALRM", `virtual timer expired|sigvtalrm`},
+	{"SIGPROF", `profiling timer expired|sigprof`},
+	{"SIGQUIT", `^quit\b|\bquit \(core|sigquit`},
+	{"SIGSTKFLT", `stack fault`},
+}
+
+var spokenRes = func() (res []*regexp.Regexp) {
+	for _, s := range spoken {
+		res = append(res, regexp.MustCompile(`(?i)`+s.words))
+	}
+	return res
+}()
+
+// signalIn is the name of the signal that a line speaks of; empty: none.
+func signalIn(body string) string {
+	if m := killedBy.FindStringSubmatch(body); m != nil {
+		body = m[1]
+	}
+	for i, re := range spokenRes {
+		if re.MatchString(body) {
+			return spoken[i].name
+		}
+	}
+	return ""
+}
+
+// killedBy matches what says which signal killed a process; "killed" there is no name of one.
+var killedBy = regexp.MustCompile(`(?i)killed by signal:? ?(.+)`)
+
+func signalNumber(name string) int {
+	for n, s := range signalNames {
+		if s == name {
+			return n
+		}
+	}
+	return 0
+}

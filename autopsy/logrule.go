@@ -1,0 +1,145 @@
+package autopsy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"pasar"
+)
+
+// A logRule knows a kind of line that says why a program failed. It speaks of one line, without what a
+// launcher or a logger put before it.
+type logRule struct {
+	name string // for tests and for whoever reads the table
+	has  string // what the line has, in lower case; several, apart by |, are alternatives. Each of three bytes or more.
+	also string // a regular expression that matches as well, in any case; its first group, if there is one, is the telling part
+	but  string // one that doesn't
+	code pasar.Code
+	says string // what it makes of the line: the summary before the quotation; empty: what the code's facts say
+	hint string // what to try; empty: what the code's facts say
+	sure pasar.Confidence
+	kind lineKind
+
+	blame pasar.Blame // empty: what the code's facts say
+
+	literals      []string
+	must, mustNot *regexp.Regexp
+}
+
+// A lineKind is what a line is to the others of its episode.
+type lineKind int
+
+const (
+	tells     lineKind = iota // it says why
+	announces                 // it says that something failed, and another line of the same reason says what: that one is better
+	echoes                    // it only repeats how a process ended, and is why if nothing else is
+	follows                   // it comes of something else, and is never why
+)
+
+// rulesOfLogs are the rules that read the log, by mechanism.
+var rulesOfLogs = [][]logRule{memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog, followingLog}
+
+// A rulebook is the rules made ready, in the order in which they are tried on a line: the first that fits is it.
+type rulebook struct {
+	rules []*logRule
+	index finder
+}
+
+// book is made when the first log is read: few lives of a daemon are so short that none is.
+var book = sync.OnceValue(func() *rulebook { return newRulebook(rulesOfLogs) })
+
+func newRulebook(groups [][]logRule) *rulebook {
+	b := &rulebook{}
+	for _, g := range groups {
+		for i := range g {
+			r := g[i] // a copy: the table stays as it is written
+			r.literals = strings.Split(r.has, "|")
+			if r.also != "" {
+				r.must = regexp.MustCompile("(?i)" + r.also)
+			}
+			if r.but != "" {
+				r.mustNot = regexp.MustCompile("(?i)" + r.but)
+			}
+			for _, l := range r.literals {
+				b.index.add(l, len(b.rules))
+			}
+			b.rules = append(b.rules, &r)
+		}
+	}
+	return b
+}
+
+// match is where in a line's text the telling part is; false if the rule doesn't know the line.
+func (r *logRule) match(body, lower string) (span [2]int, ok bool) {
+	if r.must == nil {
+		for _, l := range r.literals {
+			if i := strings.Index(lower, l); i >= 0 {
+				return [2]int{min(i, len(body)), min(i+len(l), len(body))}, r.mustNot == nil || !r.mustNot.MatchString(body)
+			}
+		}
+		return span, false
+	}
+	if !slices.ContainsFunc(r.literals, func(l string) bool { return strings.Contains(lower, l) }) {
+		return span, false
+	}
+	m := r.must.FindStringSubmatchIndex(body)
+	if m == nil || r.mustNot != nil && r.mustNot.MatchString(body) {
+		return span, false
+	}
+	if len(m) > 3 && m[2] >= 0 {
+		return [2]int{m[2], m[3]}, true
+	}
+	return [2]int{m[0], m[1]}, true
+}
+
+// A finder finds which of many texts are in a line, by their first three bytes.
+type finder struct {
+	seen [1 << 10]uint64 // a bit for each hash of three bytes that begin one
+	at   map[uint32][]entry
+}
+
+type entry struct {
+	text string
+	id   int
+}
+
+const finderKey = 3
+
+func (f *finder) add(text string, id int) {
+	if len(text) < finderKey {
+		panic("autopsy: a text to find has less than three bytes: " + text)
+	}
+	if f.at == nil {
+		f.at = map[uint32][]entry{}
+	}
+	k := key(text, 0)
+	f.at[k] = append(f.at[k], entry{text, id})
+	h := hash(k)
+	f.seen[h>>6] |= 1 << (h & 63)
+}
+
+func key(s string, i int) uint32 {
+	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16
+}
+
+func hash(k uint32) uint32 { return k * 2654435761 >> 16 } // Knuth's multiplicative hash, to 16 bits
+
+// find appends the ids of what is in a line of lower case, in ascending order and each once.
+func (f *finder) find(ids []int, line string) []int {
+	start := len(ids)
+	for i := 0; i+finderKey <= len(line); i++ {
+		k := key(line, i)
+		if h := hash(k); f.seen[h>>6]&(1<<(h&63)) == 0 {
+			continue
+		}
+		for _, e := range f.at[k] {
+			if strings.HasPrefix(line[i:], e.text) && !slices.Contains(ids[start:], e.id) {
+				ids = append(ids, e.id)
+			}
+		}
+	}
+	slices.Sort(ids[start:])
+	return ids
+}

@@ -1,0 +1,100 @@
+package autopsy
+
+import "pasar"
+
+// memoryLog is about memory that ran out: the GPU's, the host's, and /dev/shm. Who killed a process for it is
+// told from an allocation that failed in one.
+var memoryLog = []logRule{
+	// Killed for want of host memory.
+	{name: "the kernel's OOM killer", has: "out of memory: kill|oom-kill:constraint|invoked oom-killer|oom_reaper: reaped",
+		code: pasar.CodeKernelOOM, says: "killed by the kernel because host memory ran out", sure: pasar.Certain},
+	{name: "Slurm's count of OOM kills", has: "oom_kill event|oom-kill event|oom kill event|out-of-memory handler|some of the step tasks have been oom killed",
+		code: pasar.CodeKernelOOM, says: "killed in its Slurm step because host memory ran out (out of memory)", hint: "ask for more with `--mem` of sbatch or srun, or use less", sure: pasar.Certain},
+	{name: "Slurm's memory limit", has: "exceeded memory limit|exceeded job memory limit|exceeded step memory limit|out_of_memory|out of memory",
+		also: `slurmstepd: .*exceeded .*memory limit|\b(?:job|step)\b.*exceeded (?:\w+ )?memory limit|srun: error: .*: tasks? .*Out Of Memory|State[:=] ?OUT_OF_MEMORY`,
+		code: pasar.CodeKernelOOM, says: "killed by Slurm for its memory limit", hint: "ask for more with `--mem` of sbatch or srun, or use less", sure: pasar.Certain},
+	{name: "Ray's memory monitor, of a task", has: "node running low on memory", also: `killed due to the node running low on memory`,
+		code: pasar.CodeKernelOOM, says: "killed by Ray's memory monitor", hint: "run fewer tasks at once (more num_cpus each), or let each use less", sure: pasar.Certain},
+	{name: "Ray's memory monitor, counting", has: "killed due to memory pressure (oom)", code: pasar.CodeKernelOOM, says: "killed by Ray's memory monitor", kind: announces, sure: pasar.Certain},
+	{name: "systemd-oomd", has: "systemd-oomd|due to memory pressure for|due to memory used", also: `killed .*due to memory (?:pressure|used)|systemd-oomd\S* .*killed`,
+		code: pasar.CodeKernelOOM, says: "killed by systemd-oomd: memory pressure", sure: pasar.Certain},
+	{name: "earlyoom", has: "earlyoom|sending sigterm to process|sending sigkill to process|low memory! at or below", also: `earlyoom.*(?:sending|kill)|sending SIG(?:TERM|KILL) to process \d+.*(?:oom_score|badness|VmRSS)|low memory! at or below SIG(?:TERM|KILL)`,
+		code: pasar.CodeKernelOOM, says: "killed by earlyoom: memory ran low", sure: pasar.Certain},
+	{name: "a container killed for memory", has: "oomkilled|killed for exceeding memory|container killed by yarn|beyond physical memory limits|beyond the 'physical' memory|running beyond", also: `OOMKilled(?:["']?\s*[:=]\s*["']?true)?|killed (?:by YARN )?for exceeding (?:physical )?memory|running beyond (?:the )?'?(?:physical|virtual)'? memory`, but: `OOMKilled["']?\s*[:=]\s*["']?false`,
+		code: pasar.CodeKernelOOM, says: "its container was killed for memory", sure: pasar.Certain},
+	{name: "a batch system's memory limit", has: "term_memlimit|lsf memory usage limit|exceeded limit|exceeds limit|memory usage exceeded|exceeded memory", also: `TERM_MEMLIMIT|LSF memory usage limit|job killed: (?:p?v?mem|mem) .*exceeded limit|memory usage (?:has )?exceeded (?:request_memory|the limit)|PBS: .*\bmem\b.*exceed`,
+		code: pasar.CodeKernelOOM, says: "killed by the batch system for its memory limit", sure: pasar.Certain},
+	{name: "Dask's nanny", has: "memory budget|killedworker", also: `exceeded 9\d% memory budget\. Restarting|distributed.*KilledWorker`,
+		code: pasar.CodeKernelOOM, says: "killed by Dask's nanny for its memory", kind: announces},
+
+	// /dev/shm.
+	{name: "a worker's bus error", has: "is killed by signal: bus error|unexpected bus error encountered in worker|insufficient shared memory",
+		code: pasar.CodeShmFull, says: "a worker ran out of shared memory", sure: pasar.Likely},
+	{name: "no room for a shared memory object", has: "shared memory|/torch_|shm_open|shm", also: `(?:unable to|could not|cannot|failed to|error while) (?:\w+ )?(?:open|mmap|allocat\w+|resiz\w+|writ\w+|creat\w+|attach\w*|truncat\w+)\b.{0,80}(?:shared memory|/torch_\w+|shm\b).*|shm_open.{0,60}(?:no space|failed)|(?:no space|not enough (?:space|memory)|insufficient).{0,60}(?:/dev/shm|shared memory)|ran out of shared memory|out of shared memory`,
+		but:  `too many open files|out of resource|per[- ]block|CUDA|hardware limit|not permitted|permission denied|no such file|File exists`,
+		code: pasar.CodeShmFull, sure: pasar.Certain},
+	{name: "no space in /dev/shm", has: "no space left on device|enospc", also: `(?:no space left on device|ENOSPC).*(?:/dev/shm|['"/]psm_\w+|/torch_\w+|/sem\.|/mp-\w+|plasma)|(?:/dev/shm|['"/]psm_\w+|/torch_\w+|/sem\.\w+|sem_open).*(?:no space left on device|ENOSPC)`,
+		code: pasar.CodeShmFull, sure: pasar.Certain},
+	{name: "Ray's object store", has: "objectstorefullerror|object store is full|plasma_store: out of memory|local object store is full", also: `ObjectStoreFullError|object store is full`,
+		code: pasar.CodeShmFull, says: "Ray's object store, in shared memory, is full"},
+
+	// A kernel that needs more than a block may have is none of memory that ran out.
+	{name: "a kernel too large for a block", has: "out of resource: |outofresources|too much shared data|too many resources requested|exceeds shared memory|shared memory limit|launch out of resources|launch_out_of_resources|maximum shared memory", also: `out of resource: (?:shared memory|registers|threads|tensor memory).*|OutOfResources\b.*|uses too much shared data.*|too many resources requested for launch|LAUNCH_OUT_OF_RESOURCES.*|(?:exceeds?|over|larger than)\b.{0,40}\bshared memory (?:limit|size|capacity|per block|available).*`,
+		code: pasar.CodeCUDAError, says: "a kernel needs more than a block may have", hint: "smaller blocks or fewer stages (Triton: BLOCK sizes, num_stages, num_warps); or a GPU that has more per block", sure: pasar.Certain},
+
+	// Host memory by the GPU's library, and by programs that also speak of GPUs.
+	{name: "pinned host memory", has: "pinned|on host: cuda_error_out_of_memory|cudahostalloc|cudamallochost|hostalloc|page-locked|host allocator", also: `(?:failed|could not|unable|cannot|error).{0,60}(?:alloc\w*).{0,60}(?:pinned|page-locked)|pinned.{0,80}(?:out of memory|failed|alloc\w* fail)|failed to alloc \d+ bytes on host|(?:cudaHostAlloc|cudaMallocHost|cuMemHostAlloc|hipHostMalloc)\b.*(?:out of memory|fail\w*|error).*|pin_memory.*out of memory`,
+		code: pasar.CodeHostOOM, says: "pinned host memory ran out", sure: pasar.Likely},
+	{name: "llama.cpp's CPU buffer", has: "cpu buffer|cpu_buffer|ggml_aligned_malloc", also: `(?:failed|unable) to allocate CPU(?:_\w+)? buffer.*|ggml_backend_cpu_buffer\w*: failed to allocate.*|ggml_aligned_malloc: insufficient memory.*`,
+		code: pasar.CodeHostOOM, says: "host memory ran out for a CPU buffer", sure: pasar.Certain},
+	{name: "TensorFlow's CPU allocator", has: "by allocator cpu|by allocator mklcpu", code: pasar.CodeHostOOM, sure: pasar.Certain},
+
+	// GPU memory.
+	{name: "a framework says which GPU memory", has: "cuda out of memory|hip out of memory|xpu out of memory|mps backend out of memory|npu out of memory|musa out of memory|out of gpu memory|gpu out of memory|out of vram|out of device memory|outofdevicememory|out_of_device_memory|insufficient gpu memory|not enough gpu memory|not enough vram|cuda_out_of_memory",
+		also: `(?:[\w.]*OutOfMemory\w*: )?(?:CUDA|HIP|XPU|MPS backend|NPU|MUSA) out of memory.*|out of (?:GPU|device|VRAM)\s?(?:memory)?.*|OutOfDeviceMemory.*|OUT_OF_DEVICE_MEMORY.*|GPU out of memory.*|(?:insufficient|not enough) (?:GPU memory|VRAM).*|CUDA_OUT_OF_MEMORY.*`,
+		code: pasar.CodeGPUOOM, sure: pasar.Certain},
+	{name: "an error code of the GPU's runtime for memory", has: "cuda_error_out_of_memory|cudaerrormemoryallocation|hiperroroutofmemory|cl_mem_object_allocation_failure|cudamalloc|cudamallocasync|hipmalloc|cuda failure|cuda error|cuda runtime error|cuda driver error|hip error|cuda kernel failed|gpu error|cumemcreate|cumemalloc|out_of_memory: cuda",
+		also: `CUDA_ERROR_OUT_OF_MEMORY.*|cudaErrorMemoryAllocation.*|hipErrorOutOfMemory.*|CL_MEM_OBJECT_ALLOCATION_FAILURE|(?:cudaMalloc\w*|hipMalloc\w*|cuMem\w+).{0,60}(?:out of memory|fail).*|(?:CUDA|HIP|GPU) (?:runtime |driver )?(?:failure|error)\b.{0,80}?out of memory.*|out_of_memory: CUDA error.*`,
+		code: pasar.CodeGPUOOM, sure: pasar.Certain},
+	{name: "XLA's and TensorFlow's exhausted resource", has: "resource_exhausted|resourceexhaustederror|oom when allocating tensor|out of memory while trying to allocate|out of memory allocating|ran out of memory trying to allocate|failed to allocate request for", also: `RESOURCE_EXHAUSTED: (?:Out of memory|OOM|Failed to allocate|.*\bout of memory|.*\ballocat).*|ResourceExhaustedError.*(?:OOM|memory|allocat).*|OOM when allocating tensor.*|Out of memory (?:while trying to allocate|allocating) [\d.]+.*|ran out of memory trying to allocate.*|Failed to allocate request for [\d.]+\s?\w+ .*on device.*`,
+		but:  `quota|grpc|rate|by allocator (?:cpu|mklcpu)|cc1|c\+\+`,
+		code: pasar.CodeGPUOOM, sure: pasar.Certain},
+	{name: "a torch or CuPy out-of-memory class", has: "torch.outofmemoryerror|torch.cuda.outofmemoryerror|cupy.cuda.memory.outofmemoryerror|cupy_backends|outofmemoryerror: cuda", code: pasar.CodeGPUOOM, sure: pasar.Certain,
+		but: `\bretry|\bcaught`},
+	{name: "a GPU library's handle had no room", has: "_status_alloc_failed|status_not_initialized|_alloc_failed|insufficient_resources|rocblas_status_memory_error|create cudnn handle|create cublas handle|failed to create cublas|failed to create cudnn", also: `CU\w+_STATUS_ALLOC_FAILED.*|(?:CUBLAS|CUDNN|CUSOLVER|CUSPARSE|HIPBLAS)_STATUS_NOT_INITIALIZED.*|CUFFT_ALLOC_FAILED.*|HIPBLAS_STATUS_ALLOC_FAILED.*|CUSPARSE_STATUS_INSUFFICIENT_RESOURCES.*|rocblas_status_memory_error.*|(?:could not|failed to) create (?:cudnn|cublas) handle.*`,
+		code: pasar.CodeGPUOOM, says: "no GPU memory was left for a library's handle", sure: pasar.Likely},
+	{name: "no room for a KV cache", has: "kv cache|cache blocks|on startup is less than desired|mem-fraction-static|mem_fraction_static|not enough memory to handle|gpu memory utilization", also: `(?:larger than|exceeds?|greater than|more than)\b.{0,80}\bKV[- ]cache.*|No available memory for the cache blocks.*|KV cache (?:is )?(?:needed|required).*|(?:not enough|insufficient|no|out of)\b.{0,40}(?:memory|space|room)\b.{0,60}KV[- ]cache.*|Free memory on device .*is less than desired.*|not enough memory\b.*mem.fraction.static.*|Not enough memory to handle \d+.*tokens.*|max seq len .*KV cache.*`,
+		but:  `^INFO|GPU KV cache size:`,
+		code: pasar.CodeGPUOOM, says: "no GPU memory was left for the KV cache", hint: "a shorter --max-model-len, a larger --gpu-memory-utilization, a smaller or quantized model, or more GPUs (tensor parallel)", sure: pasar.Certain},
+	{name: "a search for a batch size that fits", has: "batch size", also: `no executable batch size found.*|batch size .{0,60}(?:reached|reduced to|is|down to|at|of) (?:zero|0)\b.*|even (?:with )?(?:a )?batch size (?:of )?1 .{0,40}(?:memory|fit|OOM).*|batch size (?:of )?1 (?:still )?(?:does not|doesn't) fit.*`,
+		code: pasar.CodeGPUOOM, says: "not even the smallest batch fits into GPU memory", sure: pasar.Certain},
+	{name: "llama.cpp's GPU buffer", has: " buffer", also: `(?:failed|unable) to allocate (?:CUDA|ROCm|HIP|Vulkan|Metal|SYCL|MUSA|CANN|OpenCL)\d* (?:compute )?(?:buffer|pp buffers).*|ggml_backend_(?:cuda|hip|vk|metal|sycl|musa)\w*_alloc_buffer:.*(?:failed|out of memory).*|ggml_vulkan: Device memory allocation.*failed.*`,
+		code: pasar.CodeGPUOOM, sure: pasar.Certain},
+	{name: "TensorRT's and others' GPU allocation", has: "gpu memory|device memory|cuda memory|on device|device allocation|gpu allocat", also: `Requested amount of GPU memory.*could not be allocated.*|(?:failed|unable|could not|cannot|error)\b.{0,50}\ballocat\w*\b.{0,60}\b(?:GPU|device|CUDA) memory.*|(?:GPU|device|CUDA) memory\b.{0,60}\b(?:exhausted|alloc\w* (?:failed|error)|is full|insufficient|not enough).*|failed to allocate .{0,40}on device.*|out of memory\b.{0,30}\bon (?:GPU|device).*|GPU allocation .{0,40}failed.*`,
+		but:  `no space left|^\s*(?:INFO|W)\b|host`,
+		code: pasar.CodeGPUOOM, sure: pasar.Likely},
+	{name: "TensorRT without further information", has: "outofmemory (no further information)|error code 2: outofmemory", code: pasar.CodeGPUOOM, sure: pasar.Likely},
+	{name: "NVIDIA's driver had no memory", has: "nv_err_no_memory", code: pasar.CodeGPUOOM, says: "the GPU's driver had no memory left", kind: announces, sure: pasar.Likely},
+
+	// Host memory.
+	{name: "locked memory", has: "ibv_|rdma|memlock|locked memory|mlock|infiniband|ulimit -l|io_uring", also: `(?:ibv_\w+|rdma\w*|mlock\w*|io_uring\w*|infiniband|register memory)\b.{0,100}(?:cannot allocate memory|ENOMEM|failed|error).*|(?:cannot allocate memory|ENOMEM).{0,80}(?:ibv_|mlock|memlock|locked memory|io_uring).*|RLIMIT_MEMLOCK.*|(?:locked memory|memlock).{0,60}(?:limit|too small|exceeded|unlimited).*`,
+		but:  `connection|timed? ?out|completion|ibv_poll|link|port is not active|retry exceeded|no such device|GPU Direct`,
+		code: pasar.CodeSysLimit, says: "the limit on locked memory was reached", hint: "`ulimit -l` should say unlimited (LimitMEMLOCK of the service, memlock of limits.conf)", sure: pasar.Likely},
+	{name: "Python's MemoryError", has: "memoryerror", also: `(?:^|[\s.])_?(?:Array)?MemoryError\b.*|ArrowMemoryError.*`, but: `OutOfMemoryError|MemoryError\)?[,;] |\bcaught|\bhandled|\brecover`,
+		code: pasar.CodeHostOOM, sure: pasar.Certain},
+	{name: "NumPy's array", has: "unable to allocate", also: `Unable to allocate [\d.]+ ?\w+ for an array.*`, code: pasar.CodeHostOOM, sure: pasar.Certain},
+	{name: "PyTorch's CPU allocator", has: "defaultcpuallocator|cpu allocator|alloc_cpu|cpuallocator", also: `DefaultCPUAllocator: (?:can't allocate|not enough) memory.*|CPU ?allocator\b.*(?:memory|fail).*`, code: pasar.CodeHostOOM, sure: pasar.Certain},
+	{name: "C++'s bad_alloc", has: "bad_alloc|bad allocation|bad_array_new_length", code: pasar.CodeHostOOM, sure: pasar.Certain},
+	{name: "Java cannot start a thread", has: "unable to create native thread|unable to create new native thread", code: pasar.CodeSysLimit, says: "no more threads could be started", sure: pasar.Certain},
+	{name: "the JVM's memory", has: "java.lang.outofmemoryerror|insufficient memory for the java runtime|could not reserve enough space|gc overhead limit exceeded|os::commit_memory|java heap space|metaspace", also: `java\.lang\.OutOfMemoryError.*|insufficient memory for the Java Runtime.*|Could not reserve enough space.*|GC overhead limit exceeded.*|os::commit_memory.*|Native memory allocation .*failed.*`,
+		code: pasar.CodeHostOOM, says: "the JVM's memory ran out", hint: "a larger -Xmx, as far as the machine has it, or let it hold less", sure: pasar.Certain},
+	{name: "Node's heap", has: "javascript heap out of memory|reached heap limit|ineffective mark-compacts", code: pasar.CodeHostOOM, says: "Node's heap ran out", hint: "a larger limit: NODE_OPTIONS=--max-old-space-size=8192 (MiB); or let it hold less", sure: pasar.Certain},
+	{name: "a language's runtime is out of memory", has: "runtime: out of memory|cannot allocate memory|memory allocation of|virtual memory exhausted|memory exhausted|cannot allocate vector|out of memory!|outofmemoryerror()|runtime: cannot map|out of memory allocating|out of memory, malloc|malloc of size|std::length_error: bad_alloc|could not allocate|std::alloc|failed to allocate memory|insufficient memory|out of memory error|memory allocation failed|memory allocation failure|malloc failed|malloc: |calloc|realloc failed|not enough memory|outofmemory|out of host memory|unable to allocate memory",
+		also: `runtime: out of memory.*|cannot allocate (?:memory|vector of size).*|memory allocation of \d+ bytes failed.*|(?:virtual )?memory exhausted.*|out of memory!.*|ERROR: (?:LoadError: )?OutOfMemoryError\(\).*|runtime: cannot map pages.*|\bout of memory allocating \d+ bytes.*|Out of memory, [cm]alloc.*|malloc of size \d+ failed.*|could not allocate (?:\d|block|memory|\w+ bytes).*|(?:failed|unable) to allocate (?:memory|[\d.]+ ?(?:bytes|[kMGT]i?B)).*|(?:Error: )?Out of Memory Error.*|memory allocation fail\w+.*|[cm]alloc(?:\(\))?:? (?:failed|.*cannot allocate).*|realloc failed.*|\bnot enough memory\b.*|insufficient (?:host )?memory\b.*|out of host memory.*|System\.OutOfMemoryException.*`,
+		but:  `CUDA|GPU|device|HIP\b|VRAM|cudaMalloc|shared memory|locked`,
+		code: pasar.CodeHostOOM, sure: pasar.Likely},
+	{name: "ENOMEM in other languages", has: "kann nicht zugewiesen werden|nicht genügend hauptspeicher|nicht genug hauptspeicher|impossible d'allouer de la mémoire|ne peut allouer de la mémoire|no se pudo asignar memoria|no se puede asignar memoria|無法配置記憶體|无法分配内存|メモリを確保できません|impossibile allocare memoria|não foi possível alocar memória|не удалось выделить память|невозможно выделить память|메모리를 할당할 수 없습니다",
+		code: pasar.CodeHostOOM, sure: pasar.Certain},
+	{name: "out of memory, and no word of which", has: "out of memory|out-of-memory", also: `\bout of memory\b.*|\bran out of memory.*`, but: `\b(?:if|avoid|prevent|to handle|on|oom)\b.{0,30}out of memory|out of memory\b.{0,30}\b(?:retry|handler|policy|strategy)`,
+		code: pasar.CodeHostOOM, sure: pasar.Guess},
+}

@@ -1,0 +1,309 @@
+package autopsy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"pasar"
+)
+
+// A cause is a line of the log that may be why.
+type cause struct {
+	at      int // its index in the log
+	said    said
+	rule    *logRule // nil: an exception that no rule knows
+	span    [2]int   // of the body: the telling part
+	code    pasar.Code
+	rank    rank
+	kind    lineKind
+	raised  bool // it ends a traceback
+	chained bool // and came while or because another exception was handled
+	where   int  // index of the line that says where the exception was; -1: none
+	passed  int  // lines since by which others got on
+}
+
+// A reading is what a log says of the end.
+type reading struct {
+	log    []pasar.Line
+	alive  []cause // what nothing in the log shows to have been lived through, in order
+	past   []cause // what was
+	last   int     // index of the last line that shows the program getting on; -1: none
+	bars   map[string]string
+	traces traces
+}
+
+// others is how many lines of other processes' work say that an error of one of them was lived through: those
+// that still run when one has died are soon done.
+const others = 12
+
+// extra are ids of the finder beyond those of the rules.
+type extra struct{ finder finder }
+
+const (
+	mayRaise = iota
+	mayTrace
+)
+
+var raising = newExtra()
+
+func newExtra() (x extra) {
+	for _, s := range []string{"error", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"} {
+		x.finder.add(s, mayRaise)
+	}
+	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit"} {
+		x.finder.add(s, mayTrace)
+	}
+	return x
+}
+
+// standalone matches an exception without a traceback before it: its class, and what it says.
+var standalone = regexp.MustCompile(`^(?:[A-Za-z_][\w$]*(?:\.|::|/))*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Abort|Err|Timeout|NotFound|Overflow|Unavailable)(?:: ?\S|$| \[)|^(?:[a-z_]\w*\.)+[A-Z]\w+: \S`)
+
+// weak matches exceptions of processes whose partner went, and of programs that only leave.
+var weak = regexp.MustCompile(`^(?:[\w.]*\.)?(?:BrokenPipeError|EOFError|ConnectionResetError|ConnectionAbortedError|Empty|StopIteration|CancelledError|GeneratorExit|SystemExit|TerminatedWorkerError)\b|cannot schedule new futures|DataLoader worker \(pid\(s\)`)
+
+// read finds in a log what may be why.
+func read(log []pasar.Line) *reading {
+	r := &reading{log: log, last: -1, bars: map[string]string{}, traces: traces{}}
+	b := book()
+	var ids, extras []int
+	tracing := false
+	for i := range log {
+		lower := strings.ToLower(log[i].Text)
+		ids = b.index.find(ids[:0], lower)
+		extras = raising.finder.find(extras[:0], lower)
+		tracing = tracing || slices.Contains(extras, mayTrace)
+		if !tracing && len(ids) == 0 && len(extras) == 0 && len(r.alive) == 0 {
+			continue
+		}
+		r.line(i, b, ids, len(extras) > 0, tracing)
+	}
+	return r
+}
+
+// line takes in one line. Whether it may be an exception, or within a traceback, is known.
+func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
+	s := listen(r.log[i].Text)
+	p := placed{part: plain, at: -1}
+	if tracing {
+		p = r.traces.take(&s, i)
+	}
+	if p.part == frame || p.part == ignored {
+		return
+	}
+	if anotherTry.MatchString(s.body) {
+		r.past, r.alive = append(r.past, r.alive...), nil
+		r.last = i
+	}
+	if c, ok := r.causeOf(i, &s, p, b, ids, mayRaise); ok {
+		r.alive = append(r.alive, c)
+		return
+	}
+	if len(r.alive) == 0 || p.part == exception {
+		return
+	}
+	if s.goesOn() && !r.drawnBefore(&s) {
+		r.last = i
+		r.goOn(s.source)
+	}
+}
+
+// causeOf is what a line may be why of; false if it is of no matter.
+func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayRaise bool) (cause, bool) {
+	c := cause{at: i, said: *s, raised: p.part == exception, chained: p.chained, where: p.at}
+	if !c.raised && (s.level == info || s.level == warning || quoted.MatchString(s.body)) {
+		return c, false
+	}
+	lower := strings.ToLower(s.body)
+	for _, id := range ids {
+		if span, ok := b.rules[id].match(s.body, lower); ok {
+			c.rule, c.span, c.code, c.kind = b.rules[id], span, b.rules[id].code, b.rules[id].kind
+			c.rank = factsOf[c.code].rank
+			break
+		}
+	}
+	if c.rule == nil {
+		if !c.raised && !(mayRaise && standalone.MatchString(s.body)) {
+			return c, false
+		}
+		c.code, c.rank, c.span = pasar.CodeException, ofProgram, [2]int{0, len(s.body)}
+	}
+	if !c.raised && c.kind == tells && livedThrough.MatchString(s.body) {
+		return c, false
+	}
+	switch {
+	case c.kind == follows:
+		c.rank = ofNothing
+	case weak.MatchString(strings.TrimSpace(s.body)):
+		c.rank = ofNothing
+	case c.kind == echoes && c.code == pasar.CodeSignal && signalIn(s.body) == "SIGABRT":
+		c.rank = ofNothing // who aborts has said why
+	case c.kind == echoes && c.code == pasar.CodeException:
+		c.rank = ofNothing
+	}
+	return c, true
+}
+
+// drawnBefore reports whether a line is a progress bar in the state that it was last in.
+func (r *reading) drawnBefore(s *said) bool {
+	state := count.FindString(s.body)
+	if state == "" {
+		return false
+	}
+	before := r.barBefore(s.source)
+	return before == state
+}
+
+// count matches the state of a progress bar.
+var count = regexp.MustCompile(`\d+%[^\d]*\d*/?\d*`)
+
+// barBefore is the state of the last bar before the first cause that is alive, of that source.
+func (r *reading) barBefore(source string) string {
+	first := r.alive[0].at
+	for i := first - 1; i >= max(0, first-20); i-- {
+		if s := listen(r.log[i].Text); s.source == source {
+			if state := count.FindString(s.body); state != "" {
+				return state
+			}
+		}
+	}
+	return ""
+}
+
+// goOn takes what a source's own work shows to have been lived through out of the causes.
+func (r *reading) goOn(source string) {
+	kept := r.alive[:0]
+	for _, c := range r.alive {
+		if c.said.source != source {
+			if c.passed++; c.passed < others {
+				kept = append(kept, c)
+				continue
+			}
+		}
+		r.past = append(r.past, c)
+	}
+	r.alive = kept
+}
+
+// aTool matches complaints of the small programs that scripts are made of.
+var aTool = regexp.MustCompile(`^(?:\S*/)?(?:curl|wget|rm|cp|mv|tar|cat|ls|rsync|ssh|scp|sftp|aws|gsutil|git|mkdir|chmod|chown|kill|tee|gzip|gunzip|zip|unzip|sed|awk|grep|find|touch|ln|head|tail|rclone|s3cmd|wandb|mail|sendmail|umount|mount|fusermount|docker|upload failed|fatal)(?:\[\d+\])?: `)
+
+// why is the cause that says it best; nil if none does.
+func (r *reading) why() *cause {
+	best := r.best()
+	if best == nil || best.rank >= ofPeers {
+		if c := r.ofFirstFailed(); c != nil {
+			return c
+		}
+	}
+	return best
+}
+
+// firstFailed matches the rank that torchrun's table says failed first.
+var firstFailed = regexp.MustCompile(`^\s*rank +: (\d+) \(local_rank: \d+\)`)
+
+// ofFirstFailed is the last exception of the rank that its launcher says failed first, even if lines of its work
+// came after: what a process had in its buffers may be written later than what it said of its end.
+func (r *reading) ofFirstFailed() *cause {
+	root := false
+	for i := max(0, len(r.log)-tableLines); i < len(r.log); i++ {
+		if strings.Contains(r.log[i].Text, "Root Cause (first observed failure)") {
+			root = true
+		}
+		m := firstFailed.FindStringSubmatch(r.log[i].Text)
+		if m == nil || !root {
+			continue
+		}
+		for k := len(r.past) - 1; k >= 0; k-- {
+			c := &r.past[k]
+			if c.raised && c.rank < ofPeers && c.said.source == "rank"+m[1] {
+				return c
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// tableLines bounds how far from the end a launcher's table is looked for.
+const tableLines = 60
+
+// best is the cause of those alive that says it best.
+func (r *reading) best() *cause {
+	var best *cause
+	for i := range r.alive {
+		c := &r.alive[i]
+		if c.rank == ofNothing && c.kind == follows || r.comesOf(i) {
+			continue
+		}
+		if best == nil || c.rank < best.rank {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	tool := aTool.MatchString(best.said.body)
+	if best.kind == announces || tool {
+		for i := range r.alive {
+			c := &r.alive[i]
+			if c.at > best.at && c.code == best.code && c.kind == tells && c.rank == best.rank && (c.raised || !tool) && !r.comesOf(i) {
+				return c
+			}
+		}
+	}
+	return best
+}
+
+// comesOf reports whether a cause that is alive follows from one before it.
+func (r *reading) comesOf(i int) bool {
+	c := &r.alive[i]
+	tool := aTool.MatchString(c.said.body)
+	for k := range i {
+		b := &r.alive[k]
+		if b.rank == ofNothing || b.kind == follows {
+			continue
+		}
+		switch {
+		case c.chained && !b.chained && b.said.source == c.said.source && b.raised:
+			return true
+		case tool && b.rank <= ofProgram && !aTool.MatchString(b.said.body):
+			return true
+		case b.code == pasar.CodeSignal && c.rank == ofSurrounding: // what a killed process didn't write is missing
+			return true
+		}
+	}
+	return false
+}
+
+// isKill reports whether a line says that a process was killed by SIGKILL, or for memory.
+func (c *cause) isKill() bool {
+	return c.code == pasar.CodeKernelOOM || c.code == pasar.CodeSignal && signalIn(c.said.body) == "SIGKILL"
+}
+
+// kill is the first line that says that a process was killed, else the first that says that one is gone.
+func (r *reading) kill() *cause {
+	for _, is := range []func(*cause) bool{(*cause).isKill, func(c *cause) bool { return gone.MatchString(c.said.body) }} {
+		for i := range r.alive {
+			if is(&r.alive[i]) {
+				return &r.alive[i]
+			}
+		}
+	}
+	return nil
+}
+
+// gone matches what a program says that misses a process of its own.
+var gone = regexp.MustCompile(`exited unexpectedly|died unexpectedly|terminated abruptly|unexpectedly terminated|WorkerCrashedError|actor died|BrokenProcessPool|Killed\b`)
+
+// outlivedKill reports whether the log shows that a process was killed, that the job got on without it, and
+// that it ended for something else.
+func (r *reading) outlivedKill() bool {
+	for i := range r.past {
+		if r.past[i].isKill() {
+			return r.kill() == nil && r.why() != nil
+		}
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package autopsy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A part is what a line is within a Python traceback, or another language's stack.
+type part int
+
+const (
+	plain     part = iota
+	frame          // where the program was: code and places, which may hold any phrase
+	exception      // the exception itself, after its frames
+	ignored        // an exception that the interpreter itself says is of no matter
+)
+
+var (
+	traceStart = regexp.MustCompile(`^(.*?)(?:Traceback|Exception Group Traceback) \(most recent call last\)`)
+	traceFile  = regexp.MustCompile(`^\s*(?:\| *)*File "[^"]*"(?:, line \d+| in )`)
+	library    = regexp.MustCompile(`site-packages/|dist-packages/|/lib/python\d|<frozen |<string>`)
+	carets     = regexp.MustCompile(`^\s*[~^]+\s*$`)
+	repeated   = regexp.MustCompile(`^\s*\[Previous line repeated`)
+	boxed      = regexp.MustCompile(`^[╭╰│┃├]`)
+	chainedBy  = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
+	// ofNoMatter begins what the interpreter says of exceptions that end nothing.
+	ofNoMatter = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
+	// stackLine matches frames of other languages: Java and Node, Go, Rust, C++, Julia, gdb.
+	stackLine = regexp.MustCompile(`^\s+at \S|^\s*\[?\d+\]? .* @ \S|^\t/?\S+\.go:\d+|^goroutine \d+|^\s*\d+: +0x[0-9a-f]+|^\s*#\d+ +0x|^\s+\d+: \S+::|^(?:/\S+|\S+\.so\S*)\([^)]*\)\s?\[0x|^[0-9a-f]{8,}-[0-9a-f]{8,} [r-][w-][x-]|^frame #\d+`)
+)
+
+// A trace is a traceback under way of one source.
+type trace struct {
+	open    bool
+	ignored bool
+	chained bool // its exception came while or because another was handled
+	indent  int  // of the last "File" line; -1: none yet
+	at      int  // index of the last of them that is the program's own, else of the last; -1: none
+	own     bool
+}
+
+// traces follows the tracebacks of each source through a log.
+type traces map[string]*trace
+
+// A placed is what a line is to the traceback around it.
+type placed struct {
+	part    part
+	chained bool
+	at      int // exception: the index of the line that says where in the program it was; -1: not known
+}
+
+// take is what a line is, given those of its source before.
+func (t traces) take(s *said, i int) placed {
+	tr := t[s.source]
+	if tr == nil {
+		tr = &trace{indent: -1, at: -1}
+		t[s.source] = tr
+	}
+	body := s.body
+	switch {
+	case ofNoMatter.MatchString(body):
+		*tr = trace{open: true, ignored: true, indent: -1, at: -1}
+		return placed{part: ignored, at: -1}
+	case chainedBy.MatchString(body):
+		*tr = trace{chained: true, ignored: tr.ignored, indent: -1, at: -1}
+		return placed{part: frame, at: -1}
+	case traceStart.MatchString(body):
+		*tr = trace{open: true, chained: tr.chained, ignored: tr.ignored && tr.open, indent: -1, at: -1}
+		return placed{part: frame, at: -1}
+	case !tr.open:
+		if stackLine.MatchString(body) {
+			return placed{part: frame, at: -1}
+		}
+		return placed{part: plain, at: -1}
+	}
+	indent := len(body) - len(strings.TrimLeft(body, " |+-"))
+	switch {
+	case traceFile.MatchString(body):
+		tr.indent = indent
+		if own := !library.MatchString(body); own || !tr.own {
+			tr.at, tr.own = i, own
+		}
+		return placed{part: frame, at: -1}
+	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || boxed.MatchString(body) || stackLine.MatchString(body):
+		return placed{part: frame, at: -1}
+	case tr.indent < 0 && strings.HasPrefix(body, "    "):
+		return placed{part: frame, at: -1}
+	}
+	p := placed{part: exception, chained: tr.chained, at: tr.at}
+	if tr.ignored {
+		p.part = ignored
+	}
+	*tr = trace{indent: -1, at: -1}
+	return p
+}
