@@ -192,6 +192,8 @@ func quoteLine(l pasar.Line, telling int) pasar.Line {
 
 // spoken are the words for signals, in shells, the C library, Python and launchers; the longest first.
 var spoken = []struct{ name, words string }{
+	{"SIGUSR1", `user defined signal 1|sigusr1`},
+	{"SIGUSR2", `user defined signal 2|sigusr2`},
 	{"SIGSEGV", `segmentation (?:fault|violation)|segfault|sigsegv|speicherzugriffsfehler|erreur de segmentation|violación de segmento|errore di segmentazione|falha de segmentação|段错误|段錯誤|セグメンテーション違反|ошибка сегментирования|geheugensegmentatiefout|general protection|exitcode ?: ?-11\b|(?:code|status|returncode)[ :=]*(?:-11|139|245)\b|signal:? \(?11\b|stack overflow`},
 	{"SIGKILL", `\bkilled\b(?: +\S|$|\))|sigkill|getötet|processus arrêté|\btué\b|terminado \(killed\)|ucciso|\bmorto\b|已杀死|強制終了|убито|signal: killed|exitcode ?: ?-9\b|(?:code|status|returncode)[ :=]*(?:-9|137|247)\b|signal:? \(?9\b`},
 	{"SIGBUS", `bus error|sigbus|busfehler|erreur de bus|error del bus|总线错误|バスエラー|exitcode ?: ?-7\b|(?:code|status)[ :=]*(?:-7|135)\b|signal:? \(?7\b`},
@@ -206,8 +208,6 @@ var spoken = []struct{ name, words string }{
 	{"SIGSYS", `bad system call|sigsys`},
 	{"SIGXCPU", `cpu time limit exceeded|sigxcpu`},
 	{"SIGXFSZ", `file size limit exceeded|sigxfsz`},
-	{"SIGUSR1", `user defined signal 1|sigusr1`},
-	{"SIGUSR2", `user defined signal 2|sigusr2`},
 	{"SIGALRM", `alarm clock|sigalrm`},
 	{"SIGVTALRM", `virtual timer expired|sigvtalrm`},
 	{"SIGPROF", `profiling timer expired|sigprof`},

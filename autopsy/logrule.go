@@ -39,7 +39,7 @@ const (
 )
 
 // rulesOfLogs are the rules that read the log, by mechanism.
-var rulesOfLogs = [][]logRule{memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog, followingLog}
+var rulesOfLogs = [][]logRule{shellLog, memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog, followingLog}
 
 // A rulebook is the rules made ready, in the order in which they are tried on a line: the first that fits is it.
 type rulebook struct {
