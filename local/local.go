@@ -67,12 +67,13 @@ type Machine struct {
 
 	mu      sync.Mutex // guards what follows
 	links   map[target.Handle]*link
-	cleared map[target.Handle]bool // gone, and surely nothing of it is left
+	cleared map[target.Handle]string // gone, and surely nothing of it is left; what became of its unit
 	closed  bool
 
 	// Only tests set what follows.
 	launchTimeout time.Duration
-	step          func(step string) error // called at each step of a launch; an error ends it there, as a crash would
+	journal       func(ctx context.Context, unit string) ([]byte, error) // what the journal has of a unit
+	step          func(step string) error                                // called at each step of a launch; an error ends it there, as a crash would
 }
 
 var (
@@ -122,7 +123,8 @@ func newOn(o Options, h host) (*Machine, error) {
 	m := &Machine{
 		o: o, log: o.Log, boot: boot,
 		links:   map[target.Handle]*link{},
-		cleared: map[target.Handle]bool{},
+		cleared: map[target.Handle]string{},
+		journal: readUnitJournal,
 		roster:  newRoster(),
 		step:    func(string) error { return nil },
 

@@ -166,11 +166,13 @@ func (m *Machine) gone(ctx context.Context, dir string, h target.Handle, holding
 		o.Detail = fmt.Sprintf("its supervisor (pid %d) left a damaged exit record", holding.Pid)
 	}
 	m.mu.Lock()
-	cleared := m.cleared[h]
+	result, cleared := m.cleared[h]
 	m.mu.Unlock()
 	if cleared {
+		o.UnitResult = result
 		return o, nil
 	}
+	began := ctx
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	hunt := newHunter(h.Nonce, holding.Pid, holding.StartTime, m.o.Supervisor)
@@ -191,8 +193,9 @@ func (m *Machine) gone(ctx context.Context, dir string, h target.Handle, holding
 	if n > 0 {
 		m.log.Warn("killed what an attempt left", keyAttempt, h.Key.String(), "processes", n)
 	}
+	o.UnitResult = m.unitResult(began, holding) // now that the unit has ended
 	m.mu.Lock()
-	m.cleared[h] = true
+	m.cleared[h] = o.UnitResult
 	m.mu.Unlock()
 	return o, nil
 }
