@@ -41,7 +41,7 @@ type Evidence struct {
 	UnitResult string   `json:"unit_result,omitempty"` // what systemd says of its unit, such as oom-kill or timeout; empty or success: nothing
 	Kernel     []string `json:"kernel,omitempty"`      // lines of the kernel's log that speak of a process of it, in order
 
-	Began       bool           `json:"began,omitempty"`        // its main process was seen; of a lost attempt: it had got that far
+	Phase       Phase          `json:"phase,omitempty"`        // how far it got, as far as is known
 	Quit        bool           `json:"quit,omitempty"`         // as Typed, with Ctrl-\
 	TypedBefore pasar.Duration `json:"typed_before,omitempty"` // Typed or Quit: from the key to the end
 	KernelRead  bool           `json:"kernel_read,omitempty"`  // the kernel's log was read as long as it ran: what Kernel lacks was not said
@@ -58,6 +58,15 @@ type Evidence struct {
 
 	read *reading // what the log says, once it was read
 }
+
+// A Phase is how far an attempt got.
+type Phase string
+
+// Phases; empty: not known.
+const (
+	Launching Phase = "launching" // its process was never seen
+	Running   Phase = "running"
+)
 
 // Attribute gives the verdict of the first rule that applies. It has one for any evidence; the summary
 // is one line of clean text.

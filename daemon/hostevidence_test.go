@@ -8,6 +8,8 @@ import (
 
 	"pasar"
 	"pasar/autopsy"
+	"pasar/target"
+	"pasar/target/targettest"
 )
 
 // kernelGauge is a gauge that follows the kernel's log as well.
@@ -44,7 +46,7 @@ func TestWhatTheHostKnowsIsEvidence(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		d.expect(id, pasar.Failed)
 		e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence
-		if !e.Began || !e.Asked || !e.Typed || e.Quit || e.TypedBefore != pasar.Duration(5*time.Second) || e.TypedBy != "pts/3, process 9" || !slices.Equal(e.Screen, []string{"a", "b"}) || e.OOMKills == nil || *e.OOMKills != 2 {
+		if e.Phase != autopsy.Running || !e.Asked || !e.Typed || e.Quit || e.TypedBefore != pasar.Duration(5*time.Second) || e.TypedBy != "pts/3, process 9" || !slices.Equal(e.Screen, []string{"a", "b"}) || e.OOMKills == nil || *e.OOMKills != 2 {
 			t.Errorf("of the record: %+v", e)
 		}
 		if e.HostTotal != 64*gib || e.HostFree != gib || e.Pressure == nil || *e.Pressure != pressure || e.HostPeak != 50*gib {
@@ -86,7 +88,23 @@ func TestALostAttemptSaysWhetherItHadBegun(t *testing.T) {
 		w.machine.Vanish(key(id, 1), "the machine rebooted")
 		time.Sleep(time.Second)
 		e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence
-		if !e.Began || e.Lost != "the machine rebooted" || e.Exit != nil || len(e.Log) != 1 || e.Log[0] != (pasar.Line{Number: 1, Text: "epoch 1"}) {
+		if e.Phase != autopsy.Running || e.Lost != "the machine rebooted" || e.Exit != nil || len(e.Log) != 1 || e.Log[0] != (pasar.Line{Number: 1, Text: "epoch 1"}) {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestAnAttemptThatIsLostBeforeItRanSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		certified(w)
+		w.machine.OnLaunch(func(target.Attempt) targettest.Script { return targettest.Script{Manual: true} })
+		d := w.start(nil)
+		id := d.submit(spec("train", 1000))
+		d.expect(id, pasar.Starting)
+		w.machine.Vanish(key(id, 1), "the machine rebooted")
+		time.Sleep(time.Second)
+		if e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence; e.Phase != autopsy.Launching || len(e.Log) != 0 {
 			t.Errorf("%+v", e)
 		}
 	})
