@@ -48,7 +48,7 @@ follows are in ` + "`pasar guide api`" + `: keys are never missing, what isn't k
 spans are seconds, times are RFC 3339 in UTC, and ` + "`schema`" + ` is 1. A list that is empty or isn't known may be
 null.
 
-` + "`pasar show --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
+` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
 `

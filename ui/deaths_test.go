@@ -160,3 +160,46 @@ func TestALineIsFoundHoweverItWasCleaned(t *testing.T) {
 		}
 	}
 }
+
+// A verdict may come from a daemon of another version, and quotes what a job wrote: whatever it says, the lines stand in
+// order, each once, and those it rests on are all there.
+func FuzzExcerpt(f *testing.F) {
+	f.Add("a\nb\nc\nd", "b", 2, "c", 9, 3)
+	f.Add("a\na\na", "a", 1, "a", 2, 1)
+	f.Add("", "x", 0, "y", -4, 0)
+	f.Fuzz(func(t *testing.T, output, first string, n int, second string, m, last int) {
+		tail := strings.Split(output, "\n")
+		d := &pasar.Verdict{Evidence: []pasar.Line{{Number: n % 1e6, Text: first}, {Number: m % 1e6, Text: second}}}
+		x := excerptOf(d, tail, int(uint(last)%50))
+		roots, before := len(x.facts), 0
+		for _, l := range x.lines {
+			if l.root {
+				roots++
+			}
+			if l.number > 0 {
+				if l.number < before {
+					t.Errorf("line %d after line %d: %+v", l.number, before, x.lines)
+				}
+				before = l.number
+			}
+		}
+		if roots == 0 {
+			t.Errorf("nothing of what it rests on: %+v", x)
+		}
+		for _, width := range []int{0, 1, 20, 80} {
+			for _, l := range x.render(Style{Width: width}) {
+				if text := strings.ReplaceAll(l, "\n", " "); pasar.Clean(text) != text {
+					t.Errorf("raw: %q", l)
+				}
+			}
+		}
+	})
+}
+
+func TestALineThatWasDrawnOverHasItsPlace(t *testing.T) {
+	d := &pasar.Verdict{Reason: pasar.CodeException, Evidence: []pasar.Line{{Number: 12, Text: "ValueError: bad"}, {Number: 11, Text: "step 9"}}}
+	x := excerptOf(d, []string{"step 8", "step 9", "100%", "bye"}, 1)
+	if got := strings.Join(x.render(Style{}), "|"); got != "  10  step 8|> 11  step 9|> 12  ValueError: bad|  13  bye" {
+		t.Error(got)
+	}
+}

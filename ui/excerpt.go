@@ -37,6 +37,7 @@ const (
 // each, and the last few. Of an output that has none of those lines it is the last so many.
 func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 	places, above := map[int]bool{}, []excerptLine{}
+	instead := map[int]string{}
 	base, counted := 0, false // line number of tail[0]
 	if d != nil {
 		for _, e := range d.Evidence {
@@ -53,6 +54,16 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 				x.facts = append(x.facts, pasar.Clean(e.Text))
 			}
 		}
+	}
+	if counted { // what a carriage return drew over isn't in the tail; its line is
+		above = slices.DeleteFunc(above, func(l excerptLine) bool {
+			i := l.number - base
+			if i < 0 || i >= len(tail) {
+				return false
+			}
+			places[i], instead[i] = true, l.text
+			return true
+		})
 	}
 	slices.SortStableFunc(above, func(a, b excerptLine) int { return a.number - b.number })
 	x.roots = len(places)+len(above) > 0
@@ -75,7 +86,9 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 		x.lines = append(x.lines, l)
 	}
 	for _, l := range above {
-		add(l)
+		if !counted || l.number < base {
+			add(l)
+		}
 	}
 	before := -1
 	for i, t := range tail {
@@ -86,11 +99,19 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 			x.lines = append(x.lines, excerptLine{gap: true})
 		}
 		l := excerptLine{text: t, root: places[i]}
+		if text, ok := instead[i]; ok {
+			l.text = text
+		}
 		if counted {
 			l.number = base + i
 		}
 		add(l)
 		before = i
+	}
+	for _, l := range above { // from another version, say: behind what there is
+		if counted && l.number >= base+len(tail) {
+			add(l)
+		}
 	}
 	for n := len(x.lines); n > 0 && !x.lines[n-1].gap && !x.lines[n-1].root && strings.TrimSpace(x.lines[n-1].text) == ""; n-- {
 		x.lines = x.lines[:n-1]

@@ -56,7 +56,7 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 	for i := range v.Attempts {
 		p.attempt(&v.Attempts[i], now)
 		if d := v.Attempts[i].Verdict; d != nil && i < len(v.Attempts)-1 && d.Summary != "" {
-			p.field("", pasar.Clean(d.Summary))
+			p.field("", told(d))
 		}
 	}
 	if x := p.excerpt(v.State, v.Verdict, tail(v, pasar.TailLines)); len(x.lines)+len(x.facts) > 0 {

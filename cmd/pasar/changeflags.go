@@ -70,20 +70,27 @@ func parseCodes(s string) ([]pasar.Code, error) {
 // likeCode says which reason may have been meant.
 func likeCode(word string) string {
 	word = strings.ReplaceAll(strings.ToLower(word), "-", "_")
-	var names, memory []string
+	var names []string
 	for _, c := range pasar.Codes {
 		names = append(names, string(c))
-		if c.ForMemory() {
-			memory = append(memory, string(c))
-		}
 	}
 	if n := nearest(word, names); n != "" {
 		return "did you mean " + n + "?"
 	}
 	if strings.Contains(word, "mem") {
-		return "those for memory are " + strings.Join(memory, ", ")
+		return "those for memory are " + strings.Join(memoryCodes(), ", ")
 	}
 	return "`pasar guide reasons` lists them, such as gpu_oom, network, lost or exit"
+}
+
+// memoryCodes are the reasons that mean that some memory ran out.
+func memoryCodes() (codes []string) {
+	for _, c := range pasar.Codes {
+		if c.ForMemory() {
+			codes = append(codes, string(c))
+		}
+	}
+	return codes
 }
 
 // change is what the flags that were given ask for.

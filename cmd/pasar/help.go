@@ -117,7 +117,7 @@ func commandHelp(cmd *command, f *flags, t terminal) string {
 			b.WriteString(", 4 --timeout passed first")
 		}
 		b.WriteString(", 5 paused;\n  of several jobs the worst counts (2 over 1 over 3);\n" +
-			"  2 is given only for what pasar sees itself, until verdicts read the output (else it is 1)\n")
+			"  2 is for the reasons " + strings.Join(memoryCodes(), ", ") + " (pasar guide reasons)\n")
 	}
 	b.WriteString("  64 bad arguments, 65 bad input file, 69 no daemon, 70 refused, 77 not allowed, 130 interrupted\n")
 	return ui.Fit(b.String(), t.width)
