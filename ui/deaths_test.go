@@ -173,7 +173,7 @@ func FuzzExcerpt(f *testing.F) {
 		x := excerptOf(d, tail, int(uint(last)%50))
 		roots, before := len(x.facts), 0
 		for _, l := range x.lines {
-			if l.root {
+			if l.rests {
 				roots++
 			}
 			if l.number > 0 {
@@ -196,10 +196,30 @@ func FuzzExcerpt(f *testing.F) {
 	})
 }
 
+func TestLastLinesThatSayNothingAreNotMarked(t *testing.T) {
+	d := &pasar.Verdict{Reason: pasar.CodeTimeLimit, Evidence: []pasar.Line{{Number: 8, Text: "step 8"}, {Number: 9, Text: "step 9"}, {Text: "a fact"}}}
+	x := excerptOf(d, []string{"step 7", "step 8", "step 9", ""}, 10)
+	if got := strings.Join(x.render(Style{}), "|"); got != "  7  step 7|  8  step 8|  9  step 9" || x.title() != "last output" || len(x.facts) != 1 {
+		t.Error(got, x)
+	}
+	d.Reason = pasar.CodeException
+	if x := excerptOf(d, []string{"step 7", "step 8", "step 9", ""}, 10); !x.roots {
+		t.Error(x)
+	}
+}
+
+func TestOfLinesThatAreAlikeTheNumberTellsWhich(t *testing.T) {
+	d := &pasar.Verdict{Reason: pasar.CodeException, Evidence: []pasar.Line{{Number: 25, Text: "error: again"}, {Number: 22, Text: "try 2"}}}
+	x := excerptOf(d, []string{"try 1", "error: again", "try 2", "error: again", "try 3", "error: again", "bye"}, 1)
+	if got := strings.Join(x.render(Style{}), "|"); !strings.Contains(got, "> 25  error: again") || !strings.Contains(got, "  22  try 2") {
+		t.Error(got)
+	}
+}
+
 func TestALineThatWasDrawnOverHasItsPlace(t *testing.T) {
 	d := &pasar.Verdict{Reason: pasar.CodeException, Evidence: []pasar.Line{{Number: 12, Text: "ValueError: bad"}, {Number: 11, Text: "step 9"}}}
 	x := excerptOf(d, []string{"step 8", "step 9", "100%", "bye"}, 1)
-	if got := strings.Join(x.render(Style{}), "|"); got != "  10  step 8|> 11  step 9|> 12  ValueError: bad|  13  bye" {
+	if got := strings.Join(x.render(Style{}), "|"); got != "  10  step 8|  11  step 9|> 12  ValueError: bad|  13  bye" {
 		t.Error(got)
 	}
 }

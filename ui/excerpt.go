@@ -16,14 +16,15 @@ import (
 type excerpt struct {
 	lines []excerptLine
 	facts []string // what the verdict rests on besides the output, cleaned
-	roots bool     // some line is one that the verdict rests on
+	roots bool     // one of the lines is the root of it
 }
 
-// An excerptLine is one line of it; one without text and number 0 stands for lines that were left out.
+// An excerptLine is one line of it, or the gap where lines were left out.
 type excerptLine struct {
 	number int // 0: not known
 	text   string
-	root   bool
+	root   bool // the one that says why; others may only bear it out
+	rests  bool // the verdict rests on it
 	gap    bool
 }
 
@@ -36,41 +37,38 @@ const (
 // excerptOf takes what matters from the end of an output: the lines that the verdict rests on, some around
 // each, and the last few. Of an output that has none of those lines it is the last so many.
 func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
-	places, above := map[int]bool{}, []excerptLine{}
-	instead := map[int]string{}
-	base, counted := 0, false // line number of tail[0]
-	if d != nil {
-		for _, e := range d.Evidence {
-			i := slices.IndexFunc(tail, func(t string) bool { return sameLine(t, e.Text) })
-			switch {
-			case i >= 0:
-				places[i] = true
-				if e.Number > i && !counted {
-					base, counted = e.Number-i, true
-				}
-			case e.Number > 0:
-				above = append(above, excerptLine{number: e.Number, text: e.Text, root: true})
-			default:
-				x.facts = append(x.facts, pasar.Clean(e.Text))
+	if d == nil {
+		d = &pasar.Verdict{}
+	}
+	base := firstNumber(d.Evidence, tail)
+	places, outside := map[int]excerptLine{}, []excerptLine{}
+	root := !onlyLast(d, tail)
+	for _, e := range d.Evidence {
+		l := excerptLine{number: e.Number, text: e.Text, rests: true, root: root}
+		i := placeOf(e, tail, base)
+		switch {
+		case i >= 0:
+			if sameLine(tail[i], e.Text) { // else it was drawn over on its row
+				l.text = tail[i]
 			}
+			if _, taken := places[i]; taken {
+				continue
+			}
+			places[i] = l
+		case e.Number > 0:
+			outside = append(outside, l)
+		default:
+			x.facts = append(x.facts, pasar.Clean(e.Text))
+			continue
 		}
+		x.roots = x.roots || root
+		root = false // it is the first
 	}
-	if counted { // what a carriage return drew over isn't in the tail; its line is
-		above = slices.DeleteFunc(above, func(l excerptLine) bool {
-			i := l.number - base
-			if i < 0 || i >= len(tail) {
-				return false
-			}
-			places[i], instead[i] = true, l.text
-			return true
-		})
-	}
-	slices.SortStableFunc(above, func(a, b excerptLine) int { return a.number - b.number })
-	x.roots = len(places)+len(above) > 0
-	if x.roots {
+	slices.SortStableFunc(outside, func(a, b excerptLine) int { return a.number - b.number })
+	if len(places)+len(outside) > 0 && x.roots {
 		last = min(last, linesAfter+linesBefore)
 	}
-	show := map[int]bool{}
+	show := make([]bool, len(tail))
 	for i := range tail {
 		show[i] = i >= len(tail)-last
 	}
@@ -79,15 +77,9 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 			show[k] = true
 		}
 	}
-	add := func(l excerptLine) {
-		if n := len(x.lines); n > 0 && l.number > 0 && x.lines[n-1].number > 0 && l.number > x.lines[n-1].number+1 {
-			x.lines = append(x.lines, excerptLine{gap: true})
-		}
-		x.lines = append(x.lines, l)
-	}
-	for _, l := range above {
-		if !counted || l.number < base {
-			add(l)
+	for _, l := range outside {
+		if base == 0 || l.number < base {
+			x.add(l)
 		}
 	}
 	before := -1
@@ -95,28 +87,88 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 		if !show[i] {
 			continue
 		}
-		if i > before+1 && before >= 0 && !counted || len(above) > 0 && before < 0 && !counted {
+		if base == 0 && i > before+1 && len(x.lines) > 0 || base == 0 && before < 0 && len(outside) > 0 {
 			x.lines = append(x.lines, excerptLine{gap: true})
 		}
-		l := excerptLine{text: t, root: places[i]}
-		if text, ok := instead[i]; ok {
-			l.text = text
+		l, ok := places[i]
+		if !ok {
+			l.text = t
 		}
-		if counted {
+		if base > 0 {
 			l.number = base + i
+		} else if len(outside) > 0 || len(places) > 1 {
+			l.number = 0 // of lines that can't be counted only one has a number, or none
 		}
-		add(l)
+		x.add(l)
 		before = i
 	}
-	for _, l := range above { // from another version, say: behind what there is
-		if counted && l.number >= base+len(tail) {
-			add(l)
+	for _, l := range outside { // from another version, say: behind what there is
+		if base > 0 && l.number >= base+len(tail) {
+			x.add(l)
 		}
 	}
-	for n := len(x.lines); n > 0 && !x.lines[n-1].gap && !x.lines[n-1].root && strings.TrimSpace(x.lines[n-1].text) == ""; n-- {
+	for n := len(x.lines); n > 0 && !x.lines[n-1].gap && !x.lines[n-1].rests && strings.TrimSpace(x.lines[n-1].text) == ""; n-- {
 		x.lines = x.lines[:n-1]
 	}
 	return x
+}
+
+// add appends a line, behind a gap if there are lines between.
+func (x *excerpt) add(l excerptLine) {
+	if n := len(x.lines); n > 0 && x.lines[n-1].number > 0 && l.number > x.lines[n-1].number+1 {
+		x.lines = append(x.lines, excerptLine{gap: true})
+	}
+	x.lines = append(x.lines, l)
+}
+
+// firstNumber is the number of the tail's first line, by most of the numbered lines that are in it; 0 if none is.
+func firstNumber(evidence []pasar.Line, tail []string) int {
+	votes := map[int]int{}
+	best := 0
+	for _, e := range evidence {
+		for i, t := range tail {
+			if n := e.Number - i; e.Number > 0 && n > 0 && sameLine(t, e.Text) {
+				if votes[n]++; votes[n] > votes[best] {
+					best = n
+				}
+			}
+		}
+	}
+	return best
+}
+
+// placeOf is where in the tail a line is that a verdict rests on; -1 if it isn't there.
+func placeOf(e pasar.Line, tail []string, base int) int {
+	if i := e.Number - base; base > 0 && e.Number > 0 {
+		if i >= 0 && i < len(tail) {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(tail, func(t string) bool { return sameLine(t, e.Text) })
+}
+
+// onlyLast reports whether all that a verdict quotes of an output is its last lines, for want of one that says why.
+func onlyLast(d *pasar.Verdict, tail []string) bool {
+	switch d.Reason {
+	case pasar.CodeExit, pasar.CodeSignal, pasar.CodeInterrupted, pasar.CodeTimeLimit, pasar.CodeLost, pasar.CodeOOM:
+	default:
+		return false
+	}
+	n := len(d.Evidence)
+	for n > 0 && d.Evidence[n-1].Number == 0 && !slices.ContainsFunc(tail, func(t string) bool { return sameLine(t, d.Evidence[n-1].Text) }) {
+		n-- // facts
+	}
+	if n < 2 {
+		return false
+	}
+	var said []string
+	for _, t := range tail {
+		if strings.TrimSpace(t) != "" {
+			said = append(said, t)
+		}
+	}
+	return len(said) >= n && slices.EqualFunc(said[len(said)-n:], d.Evidence[:n], func(t string, e pasar.Line) bool { return sameLine(t, e.Text) })
 }
 
 // sameLine reports whether a line of the output is the one a verdict quotes, which has been cleaned and may have
@@ -171,12 +223,12 @@ func escape(s string) int {
 // title says what the lines are.
 func (x *excerpt) title() string {
 	if x.roots {
-		return "output, the lines that show it marked >"
+		return "output, the line that shows it marked >"
 	}
 	return "last output"
 }
 
-// render lays the lines out. Lines that the verdict rests on are wrapped; others are cut to the width.
+// render lays the lines out. Lines that the verdict rests on are wrapped; those around them are cut to the width.
 func (x *excerpt) render(s Style) (out []string) {
 	digits := 0
 	for _, l := range x.lines {
@@ -202,6 +254,8 @@ func (x *excerpt) render(s Style) (out []string) {
 			out = append(out, strings.TrimRight(strings.Repeat(" ", len(head)-2)+"…", " "))
 		case l.root && s.Width > 0:
 			out = append(out, Wrap(s.paint(bold, head+text), s.Width, len(head)))
+		case l.rests && s.Width > 0:
+			out = append(out, Wrap(head+text, s.Width, len(head)))
 		default:
 			line := head + text
 			if s.Width > 0 && runewidth.StringWidth(line) > s.Width {
