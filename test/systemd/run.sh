@@ -151,6 +151,12 @@ check 'systemctl stop of a job'"'"'s unit ends that job and no other' '
 check '--ram bounds a job: kernel_oom, the limit in the summary, exit code 2' '
   j=$(submit --ram 64M -- perl -e "\$x = q(a) x (300*1024*1024); sleep 100")
   pasar wait $j; rc=$?; s=$(pasar why $j); echo "$s"; says "$s" kernel_oom; says "$s" "64 MiB"; same 2 $rc "exit code"'
+check '--ram bounds its children: kernel_oom, though the job itself exits' '
+  j=$(submit --ram 64M -- sh -c "perl -e \"\\\$x = q(a) x (300*1024*1024)\"; echo worker ended with \$?; exit 3")
+  pasar wait $j; rc=$?; s=$(pasar why $j); echo "$s"; says "$s" kernel_oom; says "$s" "64 MiB"; same 2 $rc "exit code"'
+check 'a job that outlives a kernel_oom and dies of something else is told as that' '
+  j=$(submit --ram 64M -- sh -c "echo epoch 1; perl -e \"\\\$x = q(a) x (300*1024*1024)\"; echo retrying with a smaller batch; for i in 2 3 4; do echo epoch \$i: loss 0.\$i; done; trian")
+  pasar wait $j; rc=$?; s=$(pasar why $j); echo "$s"; says "$s" bad_command; says "$s" trian; same 1 $rc "exit code"'
 check 'a bound on the unit above is told as kernel_oom too' '
   mkfifo ~/go$$; j=$(submit -- sh -c "echo tick; read x <~/go$$; exec perl -e \"\\\$x = q(a) x (300*1024*1024); sleep 100\""); begun $j; held $j
   systemctl --user set-property --runtime "$(unit $j)" MemoryMax=96M MemorySwapMax=0; echo >~/go$$; rm ~/go$$
