@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +24,7 @@ import (
 
 	"pasar"
 	"pasar/autopsy"
+	"pasar/daemon"
 	"pasar/ipc"
 )
 
@@ -73,7 +77,7 @@ type running struct {
 // deaths is all of them; there are to be at least so many.
 var deaths = [][]death{signalDeaths, statusDeaths, nativeDeaths, pythonDeaths, workerDeaths, shellDeaths, systemDeaths, limitDeaths, runtimeDeaths}
 
-const fewestDeaths = 70
+const fewestDeaths = 75
 
 // TestDeathsAreTold runs programs that die, all under one daemon, and holds each verdict.
 func TestDeathsAreTold(t *testing.T) {
@@ -85,7 +89,7 @@ func TestDeathsAreTold(t *testing.T) {
 	if err := os.Chmod(h.dir, 0o711); err != nil { // others go through to their own directories
 		t.Fatal(err)
 	}
-	g := &grave{home: h, port: taken(t), ctx: longContext(t, 2*time.Minute)}
+	g := &grave{home: h, port: taken(t), server: refusing(t), ctx: longContext(t, 2*time.Minute)}
 	g.compile(t)
 	h.start()
 	t.Cleanup(func() { g.record.write(t) }) // when the jobs have ended
@@ -109,8 +113,9 @@ func TestDeathsAreTold(t *testing.T) {
 // A grave is where programs die.
 type grave struct {
 	*home
-	ctx  context.Context
-	port int // that is taken
+	ctx    context.Context
+	port   int    // that is taken
+	server string // the URL of one that answers with errors
 
 	record record
 }
@@ -256,6 +261,25 @@ func taken(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// refusing is the URL of a server that answers with the status that the path names; some never answer, or not to the end.
+func refusing(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch what := strings.Trim(r.URL.Path, "/"); what {
+		case "hang":
+			<-r.Context().Done()
+		case "cut":
+			w.Header().Set("Content-Length", "1000000")
+			_, _ = w.Write(make([]byte, 1000))
+		default:
+			status, _ := strconv.Atoi(what)
+			http.Error(w, http.StatusText(status), status)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 // smallCgroup is a cgroup of 64 MiB of host memory, where this test may make one.
 func smallCgroup(t *testing.T) string {
 	t.Helper()
@@ -278,7 +302,7 @@ func smallCgroup(t *testing.T) string {
 var cgroups atomic.Int32
 
 func (g *grave) send(spec pasar.Spec, d death, dir string) (pasar.JobID, error) {
-	env := append([]string{"PATH=" + g.path(), "HOME=" + dir, "LC_ALL=C.UTF-8", "PORT=" + strconv.Itoa(g.port),
+	env := append([]string{"PATH=" + g.path(), "HOME=" + dir, "LC_ALL=C.UTF-8", "PORT=" + strconv.Itoa(g.port), "SERVER=" + g.server,
 		"TMPDIR=" + dir, "PYTHONDONTWRITEBYTECODE=1", "GIT_CONFIG_NOSYSTEM=1"}, d.env...)
 	r := ipc.SubmitRequest{Request: ipc.NewRequest(), Spec: spec, Surroundings: pasar.Surroundings{Env: pasar.Args(env), Umask: 0o022}}
 	var a ipc.SubmitAnswer
@@ -420,10 +444,33 @@ func (g *grave) check(t *testing.T, d death, dir string, v pasar.JobView) {
 	if err == nil && root.Number > 0 && !isLine(raw, root) {
 		t.Errorf("line %d of the output isn't %q", root.Number, root.Text)
 	}
+	var kept daemon.Certificate
+	if got.Reason != pasar.CodeCompleted { // those have none
+		kept = g.certificate(t, a)
+		if again := autopsy.Attribute(kept.Evidence); !reflect.DeepEqual(again, got) {
+			t.Errorf("judged again of its certificate: %+v\nat its end: %+v", again, got)
+		}
+	}
 	if t.Failed() {
-		t.Logf("exit %s\n%s", exitOf(a), tail(string(raw), 3000))
+		t.Logf("exit %s, the kernel said %q\n%s", exitOf(a), kept.Evidence.Kernel, tail(string(raw), 3000))
 	}
 	g.bury(d, dir, a, raw)
+}
+
+// certificate is what was kept of an attempt's end.
+func (g *grave) certificate(t *testing.T, a pasar.AttemptView) (c daemon.Certificate) {
+	t.Helper()
+	if a.Certificate == nil {
+		t.Fatal("it has no certificate")
+	}
+	b, err := os.ReadFile(*a.Certificate)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // isLine reports whether the line of that number in output has the text of a line.
@@ -467,7 +514,9 @@ func (g *grave) compile(t *testing.T) {
 			continue // each death says what it needs
 		}
 		wg.Go(func() {
-			if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // with C in it Go notices no deadlock
+			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", strings.Join(argv, " "), err, out)
 			}
 		})
