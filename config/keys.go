@@ -108,7 +108,7 @@ var keys = []key{
 	{name: "hot_temp_c", about: "degrees Celsius from which a GPU is shown as hot",
 		live: true, set: integer(0, 200, func(c *Config, n int64) { c.HotC = n }),
 		get: func(c *Config) any { return c.HotC }},
-	{name: "kernel_log", about: "where the kernel's log is read, which names the process that an error of a GPU comes from",
+	{name: "kernel_log", about: "where the kernel's log is read: it names processes at a GPU's fault, and those that it killed",
 		path: true, set: absolute(func(c *Config) *string { return &c.KernelLog }),
 		get: func(c *Config) any { return c.KernelLog }},
 	{name: "nvml_library", about: "the path of NVIDIA's library",

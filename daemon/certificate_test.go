@@ -158,3 +158,34 @@ func TestACertificateIsWholeOrNotThere(t *testing.T) {
 		t.Errorf("%v, %v", left, err)
 	}
 }
+
+func TestACrashBetweenTheCertificateAndTheEndLosesNeither(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		certified(w)
+		d := w.start(func(b Batch, done bool) bool {
+			for _, r := range b.Records {
+				if r.Fact.Kind() == pasar.KindEnded && !done {
+					return true
+				}
+			}
+			return false
+		})
+		id := d.submit(spec("dead", 1000))
+		w.machine.Print(key(id, 1), "RuntimeError: boom\n")
+		w.machine.Finish(key(id, 1), 3)
+		time.Sleep(time.Second)
+		<-d.life.died
+		d.kill()
+		path := certificatePath(w.dataDir, key(id, 1))
+		before := readCertificate(t, path)
+		d = w.start(nil)
+		time.Sleep(time.Second)
+		d.expect(id, pasar.Failed)
+		a := jobNow(t, d, id).Attempts[0]
+		after := readCertificate(t, path)
+		if a.Certificate == nil || !reflect.DeepEqual(before.Verdict, after.Verdict) || !reflect.DeepEqual(after.Verdict, *a.Verdict) {
+			t.Errorf("%+v, then %+v; told %+v", before.Verdict, after.Verdict, a.Verdict)
+		}
+	})
+}
