@@ -10,6 +10,7 @@ type said struct {
 	source string // whose line it is where several write into one log: a rank, a worker; empty: not said
 	level  level
 	body   string
+	boxed  bool // it stood in a box
 }
 
 // A level is how serious a logger holds a line to be.
@@ -62,10 +63,13 @@ var carriers = []carrier{
 	// The level, bare or in brackets, and often the name of the logger or the place after it.
 	{"[(", regexp.MustCompile(`^[\[(] ?(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|SEVERE|debug|info|notice|warn|warning|error|fatal|critical) ?[\])]:?\s*(?:\[[\w./:-]+\]:?\s*)*(?:- )?`)},
 	{"DTINWECFS", regexp.MustCompile(`^(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)(?:\s*[:|]\s*|\s+- |\s{2,}|\s+\[[\w./:-]+\]:?\s*|\s(?:[\w.]+(?::[\w<>.]+)*(?::\d+)) (?:- )?)`)},
-	{"", regexp.MustCompile(`^[a-z_][\w.]*(?::[\w<>.]+)?(?::\d+)? ?[|-] ?(?:(?P<lvl>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: ?[|:-] ?| ))?`)},
+	{"", regexp.MustCompile(`^[a-z_][\w.]*(?::[\w<>.]+)?(?::\d+)?(?: ?\| ?| - )(?:(?P<lvl>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: ?[|:-] ?| ))?`)},
 	// A box around a message.
 	{"│┃|", regexp.MustCompile(`^[│┃] ?(?P<rest>.*?)\s*[│┃]$`)},
 }
+
+// stackOf matches the traceback in a structured log's line.
+var stackOf = regexp.MustCompile(`"(?:exc_info|exception|stack|stack_trace|traceback|exc_text|stacktrace)": ?"((?:[^"\\]|\\.)*)"`)
 
 // maxCarriers bounds how many stand one within the other.
 const maxCarriers = 6
@@ -73,6 +77,13 @@ const maxCarriers = 6
 // listen takes a line apart.
 func listen(line string) said {
 	s := said{body: line}
+	if strings.HasPrefix(line, "{") {
+		if m := stackOf.FindStringSubmatch(line); m != nil { // a structured log has the traceback in one string
+			lines := strings.Split(strings.TrimSuffix(m[1], `\n`), `\n`)
+			s.body, s.level = strings.ReplaceAll(lines[len(lines)-1], `\"`, `"`), failure
+			return s
+		}
+	}
 	for range maxCarriers {
 		if !s.unwrap() {
 			break
@@ -112,6 +123,7 @@ func (s *said) unwrap() bool {
 				}
 			case "rest":
 				rest = text
+				s.boxed = s.boxed || first == boxByte
 			}
 		}
 		if rest == s.body {
@@ -122,6 +134,9 @@ func (s *said) unwrap() bool {
 	}
 	return false
 }
+
+// boxByte begins, in UTF-8, the characters that boxes are drawn with.
+const boxByte = 0xe2
 
 func levelOf(name string) level {
 	switch name[0] {

@@ -2,6 +2,7 @@ package autopsy
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 	"syscall"
@@ -13,12 +14,27 @@ import (
 var causeRule = rule{
 	name: "what the log says",
 	when: func(e *Evidence) bool {
-		return e.Exit != nil && e.why() != nil && !(e.why().rank == ofNothing && (interrupts[e.Exit.Signal] || interrupts[shellSignal(e)] || e.Exit.Signal != 0 || shellSignal(e) != 0))
+		return e.Exit != nil && e.why() != nil && e.why().counts(e)
 	},
 	summary:  func(e *Evidence) string { return e.why().summary(e) },
 	hint:     func(e *Evidence) string { return e.why().hint(e) },
 	evidence: func(e *Evidence) []pasar.Line { return e.why().evidence(e) },
 }
+
+// counts reports whether a cause says more than how the main process ended does.
+func (c *cause) counts(e *Evidence) bool {
+	switch {
+	case c.rank == ofNoMatter:
+		return e.Exit.Code == exitFlush
+	case c.rank < ofNothing:
+		return true
+	}
+	name := exitSignal(e)
+	return name == "" || name == "SIGABRT" && c.code == pasar.CodeException
+}
+
+// exitFlush is how Python exits when what is left of its output can't be written.
+const exitFlush = 120
 
 // found is what the log says, read once.
 func (e *Evidence) found() *reading {
@@ -34,26 +50,35 @@ func (e *Evidence) why() *cause { return e.found().why() }
 // reason is the code of a cause. Shells say the same of a file that they can't execute and of one that they can't
 // open; the exit code tells which it was.
 func (c *cause) reason(e *Evidence) pasar.Code {
-	if c.rule != nil && c.kind == echoes && e.Exit != nil {
-		switch {
-		case c.code == pasar.CodeFileMissing && e.Exit.Code == 127:
+	if c.rule == nil || e.Exit == nil {
+		return c.code
+	}
+	switch c.rule.name {
+	case shellFoundNone:
+		if e.Exit.Code == 127 && inScript.MatchString(c.said.body) {
 			return pasar.CodeBadCommand
-		case c.code == pasar.CodeBadCommand && e.Exit.Code != 126 && !program126.MatchString(c.said.body):
+		}
+	case shellMayNot:
+		if m := refused.FindStringSubmatch(c.said.body); m != nil && e.Exit.Code != 126 && !aProgram.MatchString(m[1]) {
 			return pasar.CodePermission
 		}
 	}
 	return c.code
 }
 
-// program126 matches a shell's complaint of something that looks like a program rather than a file to write.
-var program126 = regexp.MustCompile(`(?:^|[\s"'])\.{0,2}/?[^\s:]*(?:\.(?:sh|py|pl|bin|run|exe|bash)|\./[\w.-]+)['"]?: |(?:failed to run|cannot run|exec)`)
+var (
+	inScript = regexp.MustCompile(`(?:line )?\d+: `)
+	// refused matches what a shell may not touch: a program to start, or a file to write.
+	refused  = regexp.MustCompile(`(\S+): [^:]*$`)
+	aProgram = regexp.MustCompile(`^\.{1,2}/|\.(?:sh|py|pl|bin|run|exe|bash|out)$`)
+)
 
 func (c *cause) facts(e *Evidence) facts { return factsOf[c.reason(e)] }
 
 func (c *cause) summary(e *Evidence) string {
 	f := c.facts(e)
 	says := f.says
-	if c.rule != nil && c.rule.says != "" && c.reason(e) == c.code {
+	if c.rule != nil && c.rule.says != "" && c.reason(e) == c.rule.code {
 		says = c.rule.says
 	}
 	switch c.reason(e) {
@@ -100,7 +125,7 @@ func exitSignal(e *Evidence) string {
 }
 
 // quoteRunes bounds what a summary quotes of the root line.
-const quoteRunes = 190
+const quoteRunes = 220
 
 // quote is the telling part of the line: the whole of it if it is short, else from near the telling part on.
 func (c *cause) quote() string {
@@ -110,28 +135,21 @@ func (c *cause) quote() string {
 	if len(runes) <= quoteRunes {
 		return body
 	}
-	start := max(0, c.span[0]-lead)
-	if start > len(body) {
-		start = 0
-	}
-	end := min(max(start, c.span[1]-lead), len(body))
-	if len([]rune(body[:end])) <= quoteRunes {
-		return string(runes[:quoteRunes-1]) + "…"
-	}
-	const before = 30 // runes of what leads up to it
-	from := max(0, len([]rune(strings.ToValidUTF8(body[:start], "")))-before)
+	const tail = 80 // runes of the telling part that are surely seen
+	start := min(max(0, c.span[0]-lead), len(body))
+	from := max(0, len([]rune(strings.ToValidUTF8(body[:start], "")))+tail-quoteRunes)
 	for from > 0 && from < len(runes) && runes[from-1] != ' ' {
 		from++
 	}
-	cut := runes[min(from, len(runes)):]
-	s := string(cut[:min(len(cut), quoteRunes-2)])
+	s := runes[min(from, len(runes)):]
+	front, end := "", ""
 	if from > 0 {
-		s = "…" + s
+		front = "…"
 	}
-	if len(cut) > quoteRunes-2 {
-		s += "…"
+	if len(s) > quoteRunes-2 {
+		s, end = s[:quoteRunes-2], "…"
 	}
-	return s
+	return front + string(s) + end
 }
 
 // ofRank matches the source of a line that is a rank's.
@@ -146,7 +164,7 @@ func (c *cause) whose() string {
 }
 
 func (c *cause) hint(e *Evidence) string {
-	if c.rule != nil && c.rule.hint != "" && c.reason(e) == c.code {
+	if c.rule != nil && c.rule.hint != "" && c.reason(e) == c.rule.code {
 		return c.rule.hint
 	}
 	if c.reason(e) == pasar.CodeSignal {
@@ -224,6 +242,9 @@ var spokenRes = func() (res []*regexp.Regexp) {
 
 // signalIn is the name of the signal that a line speaks of; empty: none.
 func signalIn(body string) string {
+	if m := realTime.FindStringSubmatch(body); m != nil {
+		return "signal " + realTimeSignal(m[1])
+	}
 	if m := killedBy.FindStringSubmatch(body); m != nil {
 		body = m[1]
 	}
@@ -233,6 +254,20 @@ func signalIn(body string) string {
 		}
 	}
 	return ""
+}
+
+// realTime matches a shell's number of a real-time signal, which counts from the first of them.
+var realTime = regexp.MustCompile(`^.*\bReal-time signal (\d+)`)
+
+// firstRealTime is the C library's SIGRTMIN on Linux: the two before it are its own.
+const firstRealTime = 34
+
+func realTimeSignal(n string) string {
+	k := 0
+	for _, d := range n[:min(len(n), 3)] {
+		k = 10*k + int(d-'0')
+	}
+	return fmt.Sprint(firstRealTime + k)
 }
 
 // killedBy matches what says which signal killed a process; "killed" there is no name of one.

@@ -13,6 +13,7 @@ const (
 	ofProgram                 // its own error, or how it was ended
 	ofPeers                   // others that it worked with were gone
 	ofNothing                 // it fails, and says nothing
+	ofNoMatter                // the interpreter itself passed over it
 )
 
 // facts of a reason: what holds for each rule that gives it and says nothing else.

@@ -113,6 +113,6 @@ func (e *Evidence) tail() []string {
 }
 
 // bar matches what progress bars show: a percentage with a bar or a count, or a rate.
-var bar = regexp.MustCompile(`\d+%\s*[|\[\x{2580}-\x{259f}\x{2501}\x{2588}#=>-]|\d+%.*\b\d+(\.\d+)?[kMG]?/\d+|\b\d+(\.\d+)? ?(it|s|B|[kKMG]i?B|batch|steps?|examples|samples|tokens|tok)/(s|it|sec|step|batch|epoch)\b|[|\[][#=\x{2588}\x{2501}>.·-]{8,}[|\]]`)
+var bar = regexp.MustCompile(`\d+%\s*[|\[\x{2580}-\x{259f}\x{2501}\x{2588}#=>-]|\d+%.*\b\d+(\.\d+)?[kMG]?/\d+|\b\d+(\.\d+)? ?(it|s|batch|steps?|examples|samples|tokens|tok)/(s|it|sec|step|batch|epoch)\b|[|\[][#=\x{2588}\x{2501}>.·-]{8,}[|\]]`)
 
 func isBar(text string) bool { return bar.MatchString(text) }

@@ -20,6 +20,7 @@ type cause struct {
 	raised  bool // it ends a traceback
 	chained bool // and came while or because another exception was handled
 	where   int  // index of the line that says where the exception was; -1: none
+	tries   int  // new tries at the whole since
 	passed  int  // lines since by which others got on
 }
 
@@ -37,6 +38,9 @@ type reading struct {
 // that still run when one has died are soon done.
 const others = 12
 
+// ofScript is how many lines of its processes' work say that a script got over an error of its own.
+const ofScript = 2
+
 // extra are ids of the finder beyond those of the rules.
 type extra struct{ finder finder }
 
@@ -51,11 +55,17 @@ func newExtra() (x extra) {
 	for _, s := range []string{"error", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"} {
 		x.finder.add(s, mayRaise)
 	}
-	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit"} {
+	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit", "panicked at", "error in "} {
 		x.finder.add(s, mayTrace)
 	}
 	return x
 }
+
+// thrown and calledAt match JavaScript's errors: what happened, and the first line of where.
+var (
+	thrown   = regexp.MustCompile(`^(?:Uncaught )?\w*Error\b.*`)
+	calledAt = regexp.MustCompile(`^\s+at \S`)
+)
 
 // standalone matches an exception without a traceback before it: its class, and what it says.
 var standalone = regexp.MustCompile(`^(?:[A-Za-z_][\w$]*(?:\.|::|/))*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Abort|Err|Timeout|NotFound|Overflow|Unavailable)(?:: ?\S|$| \[)|^(?:[a-z_]\w*\.)+[A-Z]\w+: \S`)
@@ -89,11 +99,28 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 	if tracing {
 		p = r.traces.take(&s, i)
 	}
-	if p.part == frame || p.part == ignored {
+	if p.part == frame {
+		return
+	}
+	if p.part == ignored {
+		if c, ok := r.causeOf(i, &s, placed{part: exception, at: -1}, b, ids, mayRaise); ok && c.rule != nil && c.kind == tells {
+			c.rank, c.kind = ofNoMatter, echoes
+			r.alive = append(r.alive, c)
+		}
+		return
+	}
+	if p.part == plain && mayRaise && thrown.MatchString(s.body) && i+1 < len(r.log) && calledAt.MatchString(r.log[i+1].Text) {
+		p.part = exception
+	}
+	if started.MatchString(s.body) && s.level != failure {
+		r.past, r.alive = append(r.past, r.alive...), nil
+		r.last = i
 		return
 	}
 	if anotherTry.MatchString(s.body) {
-		r.past, r.alive = append(r.past, r.alive...), nil
+		for k := range r.alive {
+			r.alive[k].tries++
+		}
 		r.last = i
 	}
 	if c, ok := r.causeOf(i, &s, p, b, ids, mayRaise); ok {
@@ -112,9 +139,6 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 // causeOf is what a line may be why of; false if it is of no matter.
 func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayRaise bool) (cause, bool) {
 	c := cause{at: i, said: *s, raised: p.part == exception, chained: p.chained, where: p.at}
-	if !c.raised && (s.level == info || s.level == warning || quoted.MatchString(s.body)) {
-		return c, false
-	}
 	lower := strings.ToLower(s.body)
 	for _, id := range ids {
 		if span, ok := b.rules[id].match(s.body, lower); ok {
@@ -129,17 +153,27 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		}
 		c.code, c.rank, c.span = pasar.CodeException, ofProgram, [2]int{0, len(s.body)}
 	}
-	if !c.raised && c.kind == tells && livedThrough.MatchString(s.body) {
+	c.refine(p.about)
+	if !c.raised && !c.heard(s) {
+		return c, false
+	}
+	if !c.raised && c.kind == tells && c.code != pasar.CodeNetwork && livedThrough.MatchString(s.body) {
 		return c, false
 	}
 	switch {
+	case c.kind == follows && c.raised && !strings.Contains(s.body, "ChildFailedError"): // why if nothing else is
+		c.code, c.kind, c.rank = pasar.CodeException, echoes, ofNothing
 	case c.kind == follows:
 		c.rank = ofNothing
-	case weak.MatchString(strings.TrimSpace(s.body)):
+	case c.raised && p.about&spawned != 0 && c.code == pasar.CodeBadCheckpoint:
+		c.rank = ofNothing
+	case s.level == warning && c.code == pasar.CodeNetwork:
+		c.rank = ofNothing
+	case (c.rule == nil || c.code == pasar.CodeNetwork || c.code == pasar.CodeCommError) && weak.MatchString(strings.TrimSpace(s.body)):
 		c.rank = ofNothing
 	case c.kind == echoes && c.code == pasar.CodeSignal && signalIn(s.body) == "SIGABRT":
 		c.rank = ofNothing // who aborts has said why
-	case c.kind == echoes && c.code == pasar.CodeException:
+	case c.kind == echoes && (c.code == pasar.CodeException || c.code == pasar.CodeCommError || c.rule.sure == pasar.Guess):
 		c.rank = ofNothing
 	}
 	return c, true
@@ -175,8 +209,16 @@ func (r *reading) barBefore(source string) string {
 func (r *reading) goOn(source string) {
 	kept := r.alive[:0]
 	for _, c := range r.alive {
+		if c.rule != nil && c.rule.last && !c.raised {
+			kept = append(kept, c)
+			continue
+		}
 		if c.said.source != source {
-			if c.passed++; c.passed < others {
+			enough := others
+			if c.said.source == "" {
+				enough = ofScript
+			}
+			if c.passed++; c.passed < enough {
 				kept = append(kept, c)
 				continue
 			}
@@ -192,6 +234,13 @@ var aTool = regexp.MustCompile(`^(?:\S*/)?(?:curl|wget|rm|cp|mv|tar|cat|ls|rsync
 // why is the cause that says it best; nil if none does.
 func (r *reading) why() *cause {
 	best := r.best()
+	if best != nil && best.rule != nil && best.rule.after != "" {
+		for i := range r.alive {
+			if c := &r.alive[i]; c.at < best.at && c.code == best.rule.after {
+				return c
+			}
+		}
+	}
 	if best == nil || best.rank >= ofPeers {
 		if c := r.ofFirstFailed(); c != nil {
 			return c
@@ -237,7 +286,7 @@ func (r *reading) best() *cause {
 		if c.rank == ofNothing && c.kind == follows || r.comesOf(i) {
 			continue
 		}
-		if best == nil || c.rank < best.rank {
+		if best == nil || c.before(best) {
 			best = c
 		}
 	}
@@ -248,7 +297,7 @@ func (r *reading) best() *cause {
 	if best.kind == announces || tool {
 		for i := range r.alive {
 			c := &r.alive[i]
-			if c.at > best.at && c.code == best.code && c.kind == tells && c.rank == best.rank && (c.raised || !tool) && !r.comesOf(i) {
+			if c.at > best.at && c.sameSort(best) && c.kind == tells && c.rank == best.rank && (c.raised || !tool) && !r.comesOf(i) {
 				return c
 			}
 		}
@@ -262,7 +311,10 @@ func (r *reading) comesOf(i int) bool {
 	tool := aTool.MatchString(c.said.body)
 	for k := range i {
 		b := &r.alive[k]
-		if b.rank == ofNothing || b.kind == follows {
+		if c.rule != nil && c.code == pasar.CodeInterrupted && strings.Contains(b.said.body, "Exited with exit code") {
+			return true // Slurm cancels the rest of a step itself
+		}
+		if b.rank == ofNothing || b.kind == follows || b.tries > c.tries {
 			continue
 		}
 		switch {
@@ -270,7 +322,7 @@ func (r *reading) comesOf(i int) bool {
 			return true
 		case tool && b.rank <= ofProgram && !aTool.MatchString(b.said.body):
 			return true
-		case b.code == pasar.CodeSignal && c.rank == ofSurrounding: // what a killed process didn't write is missing
+		case (b.code == pasar.CodeSignal || b.code == pasar.CodeDiverged) && c.rank == ofSurrounding: // what a killed process didn't write is missing
 			return true
 		}
 	}
@@ -307,3 +359,57 @@ func (r *reading) outlivedKill() bool {
 	}
 	return false
 }
+
+// before reports whether a cause says it better than another that came before it. Of several tries the last counts,
+// unless it says nothing.
+func (c *cause) before(best *cause) bool {
+	if c.rank == ofNothing || best.rank == ofNothing || c.tries == best.tries {
+		return c.rank < best.rank
+	}
+	return c.tries < best.tries
+}
+
+// sameSort reports whether a cause is of the reason of one that announces it; what announces an error of the GPU's
+// runtime doesn't know which.
+func (c *cause) sameSort(b *cause) bool {
+	return c.code == b.code || b.code == pasar.CodeCUDAError && ofDevice[c.code]
+}
+
+var ofDevice = map[pasar.Code]bool{pasar.CodeGPUOOM: true, pasar.CodeGPUXid: true, pasar.CodeCUDAError: true, pasar.CodeDeviceAssert: true, pasar.CodeGPUSetup: true}
+
+// started matches services that say that they are up: what went wrong before is over.
+var started = regexp.MustCompile(`(?i)\bapplication startup complete`)
+
+// heard reports whether a line counts that its logger holds to be of little matter, or that only carries phrases:
+// who is asked to end may say so in passing, and a warning of a try that failed is why the last one did.
+func (c *cause) heard(s *said) bool {
+	if quoted.MatchString(s.body) {
+		return false
+	}
+	if s.level != info && s.level != warning {
+		return true
+	}
+	switch c.code {
+	case pasar.CodeInterrupted, pasar.CodeTimeLimit, pasar.CodeKernelOOM:
+		return c.rule != nil
+	case pasar.CodeNetwork:
+		return s.level == warning && retries.MatchString(s.body)
+	}
+	return false
+}
+
+var retries = regexp.MustCompile(`(?i)\bretr(?:y|ying|ies)\b`)
+
+// refine gives a cause the reason that only its traceback shows, or the place that a message names.
+func (c *cause) refine(about subject) {
+	switch {
+	case c.code == pasar.CodeDiskFull && (about&sharedMemory != 0 && !strings.Contains(c.said.body, ": '/") || strings.Contains(c.said.body, "/dev/shm")):
+		c.code = pasar.CodeShmFull
+	case about&remote != 0 && c.raised && (c.rule == nil || c.code == pasar.CodeTimeLimit) && timedOut.MatchString(c.said.body):
+		c.code, c.rank = pasar.CodeNetwork, ofSurrounding
+	case c.code == pasar.CodeGPUOOM && about&pinnedMemory != 0 && c.raised && !strings.Contains(c.said.body, "GiB"):
+		c.code = pasar.CodeHostOOM
+	}
+}
+
+var timedOut = regexp.MustCompile(`(?i)\btimed out\b|Timeout(?:Error|Exception)?\b`)

@@ -16,15 +16,18 @@ const (
 )
 
 var (
-	traceStart = regexp.MustCompile(`^(.*?)(?:Traceback|Exception Group Traceback) \(most recent call last\)`)
-	traceFile  = regexp.MustCompile(`^\s*(?:\| *)*File "[^"]*"(?:, line \d+| in )`)
+	traceStart = regexp.MustCompile(`^(?:.*\W)?(?:Traceback|Exception Group Traceback) \(most recent call last\)`)
+	traceFile  = regexp.MustCompile(`^\s*(?:> ?)?(?:\| *)*File "[^"]*"(?:, line \d+| in )`)
 	library    = regexp.MustCompile(`site-packages/|dist-packages/|/lib/python\d|<frozen |<string>`)
 	carets     = regexp.MustCompile(`^\s*[~^]+\s*$`)
 	repeated   = regexp.MustCompile(`^\s*\[Previous line repeated`)
-	boxed      = regexp.MustCompile(`^[╭╰│┃├]`)
-	chainedBy  = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
-	// ofNoMatter begins what the interpreter says of exceptions that end nothing.
-	ofNoMatter = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
+	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
+	cppTrace   = regexp.MustCompile(`C\+\+ Traceback`)
+	// header matches what is said before the line that says what happened: Rust's panics, R's errors.
+	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$`)
+	chainedBy = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
+	// passedOver begins what the interpreter says of exceptions that end nothing.
+	passedOver = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
 	// stackLine matches frames of other languages: Java and Node, Go, Rust, C++, Julia, gdb.
 	stackLine = regexp.MustCompile(`^\s+at \S|^\s*\[?\d+\]? .* @ \S|^\t/?\S+\.go:\d+|^goroutine \d+|^\s*\d+: +0x[0-9a-f]+|^\s*#\d+ +0x|^\s+\d+: \S+::|^(?:/\S+|\S+\.so\S*)\([^)]*\)\s?\[0x|^[0-9a-f]{8,}-[0-9a-f]{8,} [r-][w-][x-]|^frame #\d+`)
 )
@@ -37,6 +40,8 @@ type trace struct {
 	indent  int  // of the last "File" line; -1: none yet
 	at      int  // index of the last of them that is the program's own, else of the last; -1: none
 	own     bool
+	headed  bool // its next line is the exception
+	about   subject
 }
 
 // traces follows the tracebacks of each source through a log.
@@ -46,6 +51,7 @@ type traces map[string]*trace
 type placed struct {
 	part    part
 	chained bool
+	about   subject
 	at      int // exception: the index of the line that says where in the program it was; -1: not known
 }
 
@@ -58,13 +64,16 @@ func (t traces) take(s *said, i int) placed {
 	}
 	body := s.body
 	switch {
-	case ofNoMatter.MatchString(body):
+	case passedOver.MatchString(body):
 		*tr = trace{open: true, ignored: true, indent: -1, at: -1}
 		return placed{part: ignored, at: -1}
 	case chainedBy.MatchString(body):
 		*tr = trace{chained: true, ignored: tr.ignored, indent: -1, at: -1}
 		return placed{part: frame, at: -1}
-	case traceStart.MatchString(body):
+	case header.MatchString(body):
+		*tr = trace{open: true, indent: -1, at: -1, headed: true}
+		return placed{part: frame, at: -1}
+	case traceStart.MatchString(body) && !cppTrace.MatchString(body):
 		*tr = trace{open: true, chained: tr.chained, ignored: tr.ignored && tr.open, indent: -1, at: -1}
 		return placed{part: frame, at: -1}
 	case !tr.open:
@@ -73,6 +82,7 @@ func (t traces) take(s *said, i int) placed {
 		}
 		return placed{part: plain, at: -1}
 	}
+	tr.about |= subjectOf(body)
 	indent := len(body) - len(strings.TrimLeft(body, " |+-"))
 	switch {
 	case traceFile.MatchString(body):
@@ -83,13 +93,43 @@ func (t traces) take(s *said, i int) placed {
 		return placed{part: frame, at: -1}
 	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || boxed.MatchString(body) || stackLine.MatchString(body):
 		return placed{part: frame, at: -1}
-	case tr.indent < 0 && strings.HasPrefix(body, "    "):
+	case s.boxed, tr.indent < 0 && !tr.headed && strings.HasPrefix(body, "    "):
 		return placed{part: frame, at: -1}
 	}
-	p := placed{part: exception, chained: tr.chained, at: tr.at}
+	s.body = strings.TrimLeft(body, " |")
+	p := placed{part: exception, chained: tr.chained, at: tr.at, about: tr.about}
 	if tr.ignored {
 		p.part = ignored
 	}
 	*tr = trace{indent: -1, at: -1}
 	return p
+}
+
+// A subject is what the frames of a traceback are about, where the exception alone doesn't say.
+type subject int
+
+const (
+	sharedMemory subject = 1 << iota
+	pinnedMemory
+	spawned // a process that was to be started, of one that had gone
+	remote
+)
+
+var subjects = []struct {
+	about subject
+	re    *regexp.Regexp
+}{
+	{sharedMemory, regexp.MustCompile(`multiprocessing/(?:synchronize|heap|shared_memory)\.py|SemLock|SharedMemory\(|_share_filename|_share_fd|/dev/shm`)},
+	{spawned, regexp.MustCompile(`multiprocessing/spawn\.py`)},
+	{remote, regexp.MustCompile(`urllib|http/client\.py|/requests/|httpx|httpcore|aiohttp|botocore|paramiko|ftplib|grpc`)},
+	{pinnedMemory, regexp.MustCompile(`pin_memory|pinned|hostAlloc|HostAlloc`)},
+}
+
+func subjectOf(frame string) (about subject) {
+	for _, s := range subjects {
+		if s.re.MatchString(frame) {
+			about |= s.about
+		}
+	}
+	return about
 }
