@@ -38,6 +38,7 @@ var carriers = []carrier{
 	{"(", regexp.MustCompile(`^\((?P<src>(?:[\w.:/-]+ )?(?:pid|ip|rank|worker|actor)=[^)]*|raylet|autoscaler|gcs_server|[A-Z]\w+(?:_\w+)*)\)\s?(?:[:|]\s)?`)},
 	{"0123456789 ", regexp.MustCompile(`^ {0,3}(?P<src>\d{1,4}): `)},
 	{"", regexp.MustCompile(`^(?P<src>[A-Za-z][\w.-]*[-_.]?\d+) {1,12}\| `)},
+	{"", regexp.MustCompile(`^(?P<src>[a-z][\w-]*\d): `)},
 	{"rRwW", regexp.MustCompile(`^(?P<src>(?:[Rr]ank|RANK|[Ww]orker)[ =:_-]?\d+)(?::| -| \|)\s`)},
 	// glog and its kin: absl, TensorFlow, PyTorch's C++ side.
 	{"[", regexp.MustCompile(`^\[(?P<lvl>[IWEFVD])(?:\d{3,4} [\d:.]+)? [\w./-]+:\d+\] (?:\[c10d\] |\[PG [^\]]*\] ?|\[Rank \d+\] ?)*`)},
@@ -62,14 +63,14 @@ var carriers = []carrier{
 	{"tlT", regexp.MustCompile(`^(?:time=\S+ |ts=\S+ )?level=(?P<lvl>\w+) (?:source=\S+ )?msg=(?P<rest>.*)`)},
 	// The level, bare or in brackets, and often the name of the logger or the place after it.
 	{"[(", regexp.MustCompile(`^[\[(] ?(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|SEVERE|debug|info|notice|warn|warning|error|fatal|critical) ?[\])]:?\s*(?:\[[\w./:-]+\]:?\s*)*(?:- )?`)},
-	{"DTINWECFS", regexp.MustCompile(`^(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)(?:\s*[:|]\s*|\s+- |\s{2,}|\s+\[[\w./:-]+\]:?\s*|\s(?:[\w.]+(?::[\w<>.]+)*(?::\d+)) (?:- )?)`)},
+	{"DTINWECFS", regexp.MustCompile(`^(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)(?:\s*[:|]\s*|\s+- |\s{2,}|\s+\[[\w./:-]+\]:?\s*|\s(?:[\w.]+(?::[\w<>.]+)*(?::\d+)) (?:- )?|\s[A-Z][\w.$]+: )`)},
 	{"", regexp.MustCompile(`^[a-z_][\w.]*(?::[\w<>.]+)?(?::\d+)?(?: ?\| ?| - )(?:(?P<lvl>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: ?[|:-] ?| ))?`)},
 	// A box around a message.
 	{"│┃|", regexp.MustCompile(`^[│┃] ?(?P<rest>.*?)\s*[│┃]$`)},
 }
 
 // stackOf matches the traceback in a structured log's line.
-var stackOf = regexp.MustCompile(`"(?:exc_info|exception|stack|stack_trace|traceback|exc_text|stacktrace)": ?"((?:[^"\\]|\\.)*)"`)
+var stackOf = regexp.MustCompile(`"(?:exc_info|exception|stack|stack_trace|traceback|exc_text|stacktrace|exc|err_stack)": ?"((?:[^"\\]|\\.)*)"`)
 
 // maxCarriers bounds how many stand one within the other.
 const maxCarriers = 6
@@ -80,7 +81,11 @@ func listen(line string) said {
 	if strings.HasPrefix(line, "{") {
 		if m := stackOf.FindStringSubmatch(line); m != nil { // a structured log has the traceback in one string
 			lines := strings.Split(strings.TrimSuffix(m[1], `\n`), `\n`)
-			s.body, s.level = strings.ReplaceAll(lines[len(lines)-1], `\"`, `"`), failure
+			k := len(lines) - 1
+			for k > 0 && (strings.HasPrefix(lines[k], `\t`) || strings.HasPrefix(lines[k], " ")) {
+				k--
+			}
+			s.body, s.level = strings.ReplaceAll(strings.ReplaceAll(strings.Join(lines[k:], " "), `\t`, ""), `\"`, `"`), failure
 			return s
 		}
 	}
@@ -102,7 +107,7 @@ func (s *said) unwrap() bool {
 		if c.first != "" && strings.IndexByte(c.first, first) < 0 {
 			continue
 		}
-		if c.first == "" && !strings.ContainsAny(s.body[:min(len(s.body), 60)], "|-") {
+		if c.first == "" && !strings.ContainsAny(s.body[:min(len(s.body), 60)], "|-:") {
 			continue
 		}
 		m := c.re.FindStringSubmatchIndex(s.body)

@@ -24,6 +24,8 @@ var causeRule = rule{
 // counts reports whether a cause says more than how the main process ended does.
 func (c *cause) counts(e *Evidence) bool {
 	switch {
+	case c.rank == ofWarning:
+		return false
 	case c.rank == ofNoMatter:
 		return e.Exit.Code == exitFlush
 	case c.rank < ofNothing:
@@ -153,7 +155,7 @@ func (c *cause) quote() string {
 }
 
 // ofRank matches the source of a line that is a rank's.
-var ofRank = regexp.MustCompile(`(?i)^(?:(?:local_)?rank|default)\D?(\d+)$|^\d+,(\d+)$`)
+var ofRank = regexp.MustCompile(`(?i)(?:^| )(?:(?:local_)?rank|default)\D?(\d+)$|(?:^| )\d+,(\d+)$`)
 
 // whose says which rank's line it is.
 func (c *cause) whose() string {

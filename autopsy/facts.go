@@ -13,6 +13,7 @@ const (
 	ofProgram                 // its own error, or how it was ended
 	ofPeers                   // others that it worked with were gone
 	ofNothing                 // it fails, and says nothing
+	ofWarning                 // it was only warned of: something vague may be explained by it
 	ofNoMatter                // the interpreter itself passed over it
 )
 

@@ -12,17 +12,17 @@ import (
 // A logRule knows a kind of line that says why a program failed. It speaks of one line, without what a
 // launcher or a logger put before it.
 type logRule struct {
-	name  string // for tests and for whoever reads the table
-	has   string // what the line has, in lower case; several, apart by |, are alternatives. Each of three bytes or more.
-	also  string // a regular expression that matches as well, in any case; its first group, if there is one, is the telling part
-	but   string // one that doesn't
-	code  pasar.Code
-	says  string // what it makes of the line: the summary before the quotation; empty: what the code's facts say
-	hint  string // what to try; empty: what the code's facts say
-	sure  pasar.Confidence
-	after pasar.Code // a cause of this reason before it is why, however little it said
-	last  bool       // whatever the program did after it, it did on its way out
-	kind  lineKind
+	name   string // for tests and for whoever reads the table
+	has    string // what the line has, in lower case; several, apart by |, are alternatives. Each of three bytes or more.
+	also   string // a regular expression that matches as well, in any case; its first group, if there is one, is the telling part
+	but    string // one that doesn't
+	code   pasar.Code
+	says   string // what it makes of the line: the summary before the quotation; empty: what the code's facts say
+	hint   string // what to try; empty: what the code's facts say
+	sure   pasar.Confidence
+	remote bool // it may come of a remote service: if one was warned of before, that is why
+	last   bool // whatever the program did after it, it did on its way out
+	kind   lineKind
 
 	blame pasar.Blame // empty: what the code's facts say
 
@@ -41,7 +41,7 @@ const (
 )
 
 // rulesOfLogs are the rules that read the log, by mechanism.
-var rulesOfLogs = [][]logRule{shellLog, memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog, followingLog}
+var rulesOfLogs = [][]logRule{shellLog, followingLog, memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog}
 
 // A rulebook is the rules made ready, in the order in which they are tried on a line: the first that fits is it.
 type rulebook struct {

@@ -16,7 +16,7 @@ var goesOnWith = regexp.MustCompile(`(?i)\b(?:epochs?|steps?|iter(?:ation)?s?|ba
 
 // recovers matches what a program says when it got over something.
 var recovers = regexp.MustCompile(`(?i)\b(?:resum(?:ed|ing) (?:from|at|training)|restored? (?:from|checkpoint)|recovered|reconnected|connection (?:restored|re-?established)|succeeded (?:after|on)|(?:retry|attempt) (?:\d+ )?(?:succeeded|ok\b|worked)|starting from scratch|` +
-	`batch(?: size)?(?: of)? \d+ (?:fits|ok|works)|loaded .{0,60}\bfrom (?:the )?(?:cache|hub|mirror|backup|prev)|\w+ skipped$|continuing (?:without|with|from|anyway)|downloaded after|download(?:ed)? (?:complete|ok)|using (?:the )?(?:fallback|cached))`)
+	`batch(?: size)?(?: of)? \d+ (?:fits|ok|works)|loaded .{0,60}\bfrom (?:the )?(?:cache|hub|mirror|backup|prev)|\w+ skipped$|continuing (?:without|with|from|anyway)|(?:child|worker|part|task|shard|job)\b.{0,24}\b(?:finished|done|completed|respawned|up)$|downloaded after|download(?:ed)? (?:complete|ok)|using (?:the )?(?:fallback|cached))`)
 
 // anotherTry matches the start of a new try at the whole: what ended the one before didn't end the job.
 var anotherTry = regexp.MustCompile(`(?i)^\W*(?:(?:re)?try|attempt|trial|run|restart(?:ing)?)[ #:(]*\d+\s*(?:of|/|out of)\s*\d+|will restart worker group|\brestarting (?:training|the (?:job|worker|training|process)|worker|from)|^\W*(?:starting|begin(?:ning)?) (?:attempt|try|retry)\b`)
@@ -42,5 +42,5 @@ var livedThrough = regexp.MustCompile(`(?i)\((?:skipp\w+|ignor\w+|continuing\b[^
 	`\bskipping (?:this|sample|batch|file|it|bad)|\bnon-?fatal\b`)
 
 // quoted matches lines that only carry phrases: echoed commands, settings, help, advice, tables of zeros.
-var quoted = regexp.MustCompile(`(?i)^\s*(?:\+{1,3} |\$ |# |//|>>> |export |ptrace: )|^\s{2,}(?:raise|return|self\.|with|for|if|elif|def|try:|except|await|yield|throw) ?\w|^(?:config|args|arguments|settings|options|cfg|flags|namespace|hparams|params|environment|env|cmd|command|running|executing)\b ?[:=(]|^(?:if you|in case|note:|hint:|tip:|see also|for (?:more|debugging)|please (?:see|refer)|to (?:enable|disable|debug)|consider |compile with|search for )|` +
-	`\bif you (?:encounter|see|get|run into|hit)\b|(?:\bon_|_on_|max_|fail_on_|--)[\w-]*(?:oom|nan|error|timeout|retr)\w*[ =]|\b0 (?:uncorrectable|errors?|failures?|failed|xid)\b|\berrors?: 0\b|^\W*no errors?\b|\bno errors\b|^\s*["']?(?:prompt|text|caption|question|answer|input|output|label|sample|example|title|query|document|target|pred|response|instruction)s?["']?\s*[:=>]`)
+var quoted = regexp.MustCompile(`(?i)^\s*(?:\+{1,3} |\$ |# \S|//|>>> |export |ptrace: )|^\s{2,}(?:raise|return|self\.|with|for|if|elif|def|try:|except|await|yield|throw) ?\w|^(?:config|args|arguments|settings|options|cfg|flags|namespace|hparams|params|environment|env|cmd|command|running|executing)\b ?[:=(]|^(?:if you|in case|note:|hint:|tip:|see also|for (?:more|debugging)|please (?:see|refer)|to (?:enable|disable|debug)|consider |compile with|search for )|` +
+	`\bif you (?:encounter|see|get|run into|hit)\b|(?:\bon_|_on_|max_|fail_on_|--)[\w-]*(?:oom|nan|error|timeout|retr)\w*[ =:]|\b0 (?:uncorrectable|errors?|failures?|failed|xid)\b|\berrors?: 0\b|^\W*no errors?\b|\bno errors\b|^\s*["']?(?:prompt|text|caption|question|answer|input|output|label|sample|example|title|query|document|target|pred|response|instruction)s?["']?\s*[:=>]`)

@@ -32,6 +32,7 @@ type reading struct {
 	last   int     // index of the last line that shows the program getting on; -1: none
 	bars   map[string]string
 	traces traces
+	usage  bool // within what a program prints of its options
 }
 
 // others is how many lines of other processes' work say that an error of one of them was lived through: those
@@ -65,6 +66,12 @@ func newExtra() (x extra) {
 var (
 	thrown   = regexp.MustCompile(`^(?:Uncaught )?\w*Error\b.*`)
 	calledAt = regexp.MustCompile(`^\s+at \S`)
+)
+
+// usage begins what a program prints of its options, in lines that are indented or begin with one.
+var (
+	usage    = regexp.MustCompile(`(?i)^usage(?: of \S+)?:`)
+	indented = regexp.MustCompile(`^(?:\s|-|\[)`)
 )
 
 // standalone matches an exception without a traceback before it: its class, and what it says.
@@ -108,6 +115,9 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 			r.alive = append(r.alive, c)
 		}
 		return
+	}
+	if r.usage = (r.usage || usage.MatchString(s.body)) && (indented.MatchString(s.body) || usage.MatchString(s.body)); r.usage && p.part == plain && !usage.MatchString(s.body) {
+		return // what a program prints of its options holds any phrase
 	}
 	if p.part == plain && mayRaise && thrown.MatchString(s.body) && i+1 < len(r.log) && calledAt.MatchString(r.log[i+1].Text) {
 		p.part = exception
@@ -161,17 +171,17 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		return c, false
 	}
 	switch {
-	case c.kind == follows && c.raised && !strings.Contains(s.body, "ChildFailedError"): // why if nothing else is
+	case c.kind == follows && c.raised && !strings.Contains(s.body, "ChildFailedError") && !strings.Contains(s.body, "CalledProcessError"): // why if nothing else is
 		c.code, c.kind, c.rank = pasar.CodeException, echoes, ofNothing
 	case c.kind == follows:
 		c.rank = ofNothing
 	case c.raised && p.about&spawned != 0 && c.code == pasar.CodeBadCheckpoint:
 		c.rank = ofNothing
-	case s.level == warning && c.code == pasar.CodeNetwork:
-		c.rank = ofNothing
+	case !c.raised && s.level == warning && (c.code == pasar.CodeNetwork || c.code == pasar.CodeAuth):
+		c.rank = ofWarning
 	case (c.rule == nil || c.code == pasar.CodeNetwork || c.code == pasar.CodeCommError) && weak.MatchString(strings.TrimSpace(s.body)):
 		c.rank = ofNothing
-	case c.kind == echoes && c.code == pasar.CodeSignal && signalIn(s.body) == "SIGABRT":
+	case c.code == pasar.CodeSignal && c.rule.says == "" && signalIn(s.body) == "SIGABRT":
 		c.rank = ofNothing // who aborts has said why
 	case c.kind == echoes && (c.code == pasar.CodeException || c.code == pasar.CodeCommError || c.rule.sure == pasar.Guess):
 		c.rank = ofNothing
@@ -234,9 +244,9 @@ var aTool = regexp.MustCompile(`^(?:\S*/)?(?:curl|wget|rm|cp|mv|tar|cat|ls|rsync
 // why is the cause that says it best; nil if none does.
 func (r *reading) why() *cause {
 	best := r.best()
-	if best != nil && best.rule != nil && best.rule.after != "" {
+	if best != nil && best.rule != nil && best.rule.remote {
 		for i := range r.alive {
-			if c := &r.alive[i]; c.at < best.at && c.code == best.rule.after {
+			if c := &r.alive[i]; c.at < best.at && (c.code == pasar.CodeNetwork || c.code == pasar.CodeAuth) {
 				return c
 			}
 		}
@@ -266,7 +276,7 @@ func (r *reading) ofFirstFailed() *cause {
 		}
 		for k := len(r.past) - 1; k >= 0; k-- {
 			c := &r.past[k]
-			if c.raised && c.rank < ofPeers && c.said.source == "rank"+m[1] {
+			if c.raised && c.rank < ofPeers && strings.HasSuffix(c.said.source, "rank"+m[1]) {
 				return c
 			}
 		}
@@ -352,13 +362,26 @@ var gone = regexp.MustCompile(`exited unexpectedly|died unexpectedly|terminated 
 // outlivedKill reports whether the log shows that a process was killed, that the job got on without it, and
 // that it ended for something else.
 func (r *reading) outlivedKill() bool {
-	for i := range r.past {
-		if r.past[i].isKill() {
-			return r.kill() == nil && r.why() != nil
+	why := r.why()
+	if why == nil || why.rank >= ofNothing || r.kill() != nil {
+		return false
+	}
+	killed := false
+	for i := range why.at {
+		switch text := r.log[i].Text; {
+		case killedOne.MatchString(text):
+			killed = true
+		case killed:
+			if s := listen(text); s.goesOn() {
+				return true
+			}
 		}
 	}
 	return false
 }
+
+// killedOne matches what says that a process was killed, in whoever's words.
+var killedOne = regexp.MustCompile(`(?i)\bkilled\b|\bSIGKILL\b|(?:code|status|signal)"?\W{1,3}(?:-9|137|9)\b|\boom[- ]kill`)
 
 // before reports whether a cause says it better than another that came before it. Of several tries the last counts,
 // unless it says nothing.
@@ -372,7 +395,7 @@ func (c *cause) before(best *cause) bool {
 // sameSort reports whether a cause is of the reason of one that announces it; what announces an error of the GPU's
 // runtime doesn't know which.
 func (c *cause) sameSort(b *cause) bool {
-	return c.code == b.code || b.code == pasar.CodeCUDAError && ofDevice[c.code]
+	return c.code == b.code || b.code == pasar.CodeCUDAError && ofDevice[c.code] || b.code == pasar.CodeHostOOM && c.code == pasar.CodeGPUOOM
 }
 
 var ofDevice = map[pasar.Code]bool{pasar.CodeGPUOOM: true, pasar.CodeGPUXid: true, pasar.CodeCUDAError: true, pasar.CodeDeviceAssert: true, pasar.CodeGPUSetup: true}
@@ -394,6 +417,8 @@ func (c *cause) heard(s *said) bool {
 		return c.rule != nil
 	case pasar.CodeNetwork:
 		return s.level == warning && retries.MatchString(s.body)
+	case pasar.CodeAuth:
+		return s.level == warning
 	}
 	return false
 }

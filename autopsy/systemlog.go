@@ -18,7 +18,7 @@ var systemLog = []logRule{
 		but: `leaked semaphore|resource_tracker|/dev/shm`, code: pasar.CodeSysLimit, sure: pasar.Likely},
 
 	// What the system guards.
-	{name: "counters and sockets of the system", has: "err_nvgpuctrperm|docker daemon socket|docker.sock|docker api|perf_event_paranoid", also: `ERR_NVGPUCTRPERM.*|permission denied while trying to connect to the docker.*|docker\.sock\b.*permission denied.*|perf_event_paranoid.*`, code: pasar.CodePermission, sure: pasar.Certain},
+	{name: "counters and sockets of the system", has: "err_nvgpuctrperm|docker daemon socket|docker.sock|docker api|perf_event_paranoid|performance monitoring", also: `ERR_NVGPUCTRPERM.*|access to performance monitoring.*|permission denied while trying to connect to the docker.*|docker\.sock\b.*permission denied.*|perf_event_paranoid.*`, code: pasar.CodePermission, sure: pasar.Certain},
 
 	// Disks.
 	{name: "no space on a disk", has: "no space left|enospc|disk quota exceeded|errno 28]|errno 122]|edquot|disk is full|disk full|database or disk is full|not enough free disk|not enough disk space|insufficient disk space|not enough free space|not enough space|out of disk space|no free space|disk limits exceeded|quota exceeded|block limit reached|nospacelefterror|no disk space|insufficient free space|outofdisk|out of disk|low disk space|disk space|user block limit|file write failed|quota|wrote only",

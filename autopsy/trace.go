@@ -24,12 +24,12 @@ var (
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
 	cppTrace   = regexp.MustCompile(`C\+\+ Traceback`)
 	// header matches what is said before the line that says what happened: Rust's panics, R's errors.
-	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$`)
+	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$|Graph execution error:\s*$`)
 	chainedBy = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
 	// passedOver begins what the interpreter says of exceptions that end nothing.
 	passedOver = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
 	// stackLine matches frames of other languages: Java and Node, Go, Rust, C++, Julia, gdb.
-	stackLine = regexp.MustCompile(`^\s+at \S|^\s*\[?\d+\]? .* @ \S|^\t/?\S+\.go:\d+|^goroutine \d+|^\s*\d+: +0x[0-9a-f]+|^\s*#\d+ +0x|^\s+\d+: \S+::|^(?:/\S+|\S+\.so\S*)\([^)]*\)\s?\[0x|^[0-9a-f]{8,}-[0-9a-f]{8,} [r-][w-][x-]|^frame #\d+`)
+	stackLine = regexp.MustCompile(`^\s+at \S|^\s*\[?\d+\]? .* @ \S|^\t/?\S+\.go:\d+|^goroutine \d+|^\s*\d+: +0x[0-9a-f]+|^\s*#\d+ +0x|^\s+\d+: \S+::|^(?:/\S+|\S+\.so\S*)\([^)]*\)\s?\[0x|^[0-9a-f]{8,}-[0-9a-f]{8,} [r-][w-][x-]|^frame #\d+|^Detected at node|^<stack traces unavailable|defined at \(most recent call last\)`)
 )
 
 // A trace is a traceback under way of one source.
