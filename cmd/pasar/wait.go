@@ -64,6 +64,7 @@ type waiter struct {
 	any, started, propagate bool
 	throughPauses           bool
 	quiet                   bool // says nothing of ends
+	several                 bool // more than one is waited for
 
 	left  []pasar.JobID // still waited for
 	code  int           // by the table, of the worst so far
@@ -83,6 +84,7 @@ func (w *waiter) run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	w.several = len(w.left) > 1
 	return w.all(ctx, c)
 }
 
@@ -147,10 +149,15 @@ func (w *waiter) over(c *call, b []byte) error {
 	if err := c.stdout.Flush(); err != nil {
 		return err
 	}
-	if !c.json {
-		for _, l := range ui.Why(&v.JobView, tailLines) {
-			_, _ = fmt.Fprintln(c.stderr, l)
-		}
+	if c.json {
+		return nil
+	}
+	why := ui.Why(&v.JobView, tailLines)
+	if len(why) > 0 && w.several && !c.term.is { // the line that names the job went elsewhere
+		why = append([]string{ui.Name(&v.JobView) + " " + string(v.State) + ":"}, why...)
+	}
+	for _, l := range why {
+		_, _ = fmt.Fprintln(c.stderr, l)
 	}
 	return nil
 }
