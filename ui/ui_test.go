@@ -176,6 +176,18 @@ func TestWhySaysWhatWouldChangeIt(t *testing.T) {
 	golden(t, "why.txt", b.String())
 }
 
+func TestWhySaysHowFarAJobIsOverItsLimit(t *testing.T) {
+	v := samples()[0]
+	v.OverLimit, v.Usage.GPU = true, ptr(30*pasar.GiB)
+	if text := WhyPage(v, Beside{}, now, Style{}); !strings.Contains(text, "it uses 30 GiB of GPU memory, more than its limit of 24 GiB: should") {
+		t.Error(text)
+	}
+	v.Usage.GPU, v.Usage.Host, v.Claim.RAM = nil, ptr(9*pasar.GiB), ptr(8*pasar.GiB)
+	if text := WhyPage(v, Beside{}, now, Style{}); !strings.Contains(text, "it uses 9 GiB of host memory, more than its limit of 8 GiB: should") {
+		t.Error(text)
+	}
+}
+
 func TestAnEndIsOneLineWithWhyBelow(t *testing.T) {
 	var b strings.Builder
 	for _, v := range samples() {

@@ -344,11 +344,26 @@ func (p *page) goesOn(v *pasar.JobView, b Beside, now time.Time) {
 	}
 	p.overruns(v, now)
 	if v.OverLimit {
-		p.line("it uses more memory than its limit: should memory run short, it is the first to be stopped")
+		p.line("it uses " + overLimit(v) + ": should memory run short, it is the first to be stopped")
 	}
 	if u := v.Usage.PeakGPU; u != nil && *u == 0 && v.Claim.Kind != pasar.NoGPU && v.RunTime != nil && time.Duration(*v.RunTime) > untouched {
 		p.line("it hasn't touched its GPU so far; --gpus 0 is a job without one")
 	}
+}
+
+// overLimit is what a job uses beyond its limit, with the numbers where they are known.
+func overLimit(v *pasar.JobView) string {
+	use, limit := v.Usage.GPU, v.Claim.Limit
+	if limit == nil {
+		limit = v.Claim.Mem
+	}
+	if use != nil && limit != nil && *use > *limit {
+		return use.String() + " of GPU memory, more than its limit of " + limit.String()
+	}
+	if use, limit = v.Usage.Host, v.Claim.RAM; use != nil && limit != nil && *use > *limit {
+		return use.String() + " of host memory, more than its limit of " + limit.String()
+	}
+	return "more memory than its limit"
 }
 
 // overruns says whether a running job takes longer than it was to, or may.
