@@ -46,6 +46,8 @@ var signalDeaths = []death{
 		reason: pasar.CodeSignal, root: "Bad system call", summary: "SIGSYS"},
 	{name: "a real-time signal", argv: []string{"die-c", "realtime"}, needs: []string{"gcc"},
 		reason: pasar.CodeSignal, summary: "34"},
+	{name: "a real-time signal behind bash", bash: "die-c realtime\nexit $?\n", needs: []string{"gcc"},
+		reason: pasar.CodeSignal, root: "Real-time signal 0", summary: "34"},
 	{name: "limit of CPU time", bash: "ulimit -S -t 1\nexec die-c spin 'epoch 0'\n", needs: []string{"gcc"},
 		reason: pasar.CodeSignal, summary: "SIGXCPU"},
 	{name: "hard limit of CPU time", bash: "ulimit -t 1\nexec die-c spin 'epoch 0'\n", needs: []string{"gcc"},
@@ -73,12 +75,12 @@ var signalDeaths = []death{
 		reason: pasar.CodeInterrupted, summary: "SIGINT"},
 	{name: "Python interrupted by a stranger", py: "import time\nprint('ready', flush=True)\nwhile True:\n    time.sleep(600)\n",
 		do: strangers(syscall.SIGINT), reason: pasar.CodeInterrupted, root: "KeyboardInterrupt", summary: "SIGINT"},
-	{name: "terminated, and saved its state", py: `import signal, sys, time
+	{name: "terminated, and saved its state", py: `import os, signal, sys, time
 def save(*_):
-    print('SIGTERM: saving to last.pt', flush=True)
+    os.write(1, b'SIGTERM: saving to last.pt\n')  # it may come within a print
     sys.exit(143)
 signal.signal(signal.SIGTERM, save)
-print('ready', flush=True)
+os.write(1, b'ready\n')
 while True:
     time.sleep(600)
 `, do: strangers(syscall.SIGTERM), reason: pasar.CodeInterrupted, summary: "SIGTERM"},
@@ -123,6 +125,7 @@ var statusDeaths = []death{
 		reason: pasar.CodeBadCommand, root: "cannot execute binary file: Exec format error"},
 	{name: "a script that isn't executable behind bash", bash: "set -e\n./train\n", files: map[string]string{"train": "echo hello\n"},
 		as: nobody, reason: pasar.CodeBadCommand, root: "./train: Permission denied"},
+	{name: "a directory as a command behind bash", bash: "/tmp\n", reason: pasar.CodeBadCommand, root: "/tmp: Is a directory"},
 }
 
 // alien is the head of a program for a processor that doesn't exist.
@@ -154,10 +157,14 @@ var nativeDeaths = []death{
 		reason: pasar.CodeException, root: "tokenizer: vocabulary of 0 entries"},
 	{name: "C++ exception behind bash", bash: "set -e\ndie-cc throw\n", needs: []string{"g++"},
 		reason: pasar.CodeException, root: "tokenizer: vocabulary of 0 entries"},
+	{name: "C++ exception without words", argv: []string{"die-cc", "number"}, needs: []string{"g++"},
+		reason: pasar.CodeException, root: "terminate called after throwing an instance of 'int'"},
 	{name: "C++ out of range", argv: []string{"die-cc", "range"}, needs: []string{"g++"},
 		reason: pasar.CodeException, root: "_M_range_check: __n (which is 7)"},
 	{name: "C++ key that isn't there", argv: []string{"die-cc", "key"}, needs: []string{"g++"},
 		reason: pasar.CodeException, root: "map::at"},
+	{name: "C++ thread that wasn't joined", argv: []string{"die-cc", "terminate"}, needs: []string{"g++"},
+		reason: pasar.CodeException, root: "terminate called without an active exception"},
 	{name: "C++ out of memory", bash: "ulimit -v 400000\nexec die-cc alloc\n", needs: []string{"g++"},
 		reason: pasar.CodeHostOOM, root: "std::bad_alloc"},
 	{name: "C++ out of memory behind bash", bash: "ulimit -v 400000\ndie-cc alloc\nexit $?\n", needs: []string{"g++"},

@@ -40,6 +40,15 @@ except KeyError as e:
 except ValueError:
     None.close()
 `, reason: pasar.CodeException, root: "ValueError: shard 7 is torn"},
+	{name: "Python task group", needs: []string{python311}, py: `import asyncio
+async def load():
+    raise ValueError('shard 7 is torn')
+async def main():
+    async with asyncio.TaskGroup() as g:
+        g.create_task(load())
+        g.create_task(asyncio.sleep(60))
+asyncio.run(main())
+`, reason: pasar.CodeException, root: "ValueError: shard 7 is torn"},
 	{name: "Python thread that fails, and main for it", py: `import sys, threading
 def work():
     raise ValueError('shard 7 is torn')
@@ -67,6 +76,9 @@ raise ConfigError('heads (7) must divide width (512)')
 	{name: "Python interrupting itself", py: "print('epoch 1')\nraise KeyboardInterrupt\n",
 		reason: pasar.CodeInterrupted, root: "KeyboardInterrupt", summary: "SIGINT"},
 	{name: "Python leaving without words", py: "import sys\nsys.exit(3)\n", reason: pasar.CodeExit, summary: "code 3"},
+	{name: "Python pipe that nobody reads", needs: []string{"python3"},
+		bash:   "set -o pipefail\npython3 -c 'for i in range(10**6): print(i)' | head -n 1\n",
+		reason: pasar.CodeException, root: "BrokenPipeError: [Errno 32] Broken pipe"},
 	{name: "argparse: a bad value", argv: []string{"python3", "train.py", "--lr", "abc"}, files: map[string]string{"train.py": argparsing}, needs: []string{"python3"},
 		reason: pasar.CodeBadCommand, root: "train.py: error: argument --lr: invalid float value: 'abc'"},
 	{name: "argparse: an unknown flag", argv: []string{"python3", "train.py", "--lr", "1", "--bacth", "3"}, files: map[string]string{"train.py": argparsing}, needs: []string{"python3"},
@@ -86,6 +98,8 @@ raise ConfigError('heads (7) must divide width (512)')
 	{name: "Python name that doesn't resolve", env: []string{"RES_OPTIONS=timeout:1 attempts:1"},
 		py:     "import urllib.request\nurllib.request.urlopen('http://models.invalid/a.bin', timeout=60)\n",
 		reason: pasar.CodeNetwork, root: "gaierror: [Errno -"},
+	{name: "Python timeout of a server", py: "import os, urllib.request\nurllib.request.urlopen(os.environ['SERVER'] + '/hang', timeout=0.2)\n",
+		reason: pasar.CodeNetwork, root: "imed out"},
 	{name: "Python refused for its identity", py: "import os, urllib.request\nurllib.request.urlopen(os.environ['SERVER'] + '/401')\n",
 		reason: pasar.CodeAuth, root: "HTTP Error 401: Unauthorized"},
 	{name: "Python forbidden", py: "import os, urllib.request\nurllib.request.urlopen(os.environ['SERVER'] + '/403')\n",
@@ -120,6 +134,15 @@ while True:
 	{name: "a checkpoint that was cut off", py: "import pickle\nprint('resuming from last.ckpt')\nstate = pickle.load(open('last.ckpt', 'rb'))\n",
 		files:  map[string]string{"last.ckpt": ""},
 		reason: pasar.CodeBadCheckpoint, root: "EOFError: Ran out of input"},
+	{name: "a loss that isn't finite", py: `import math, sys
+loss = 2.31
+for step in range(100, 600, 100):
+    print(f'step {step}: loss {loss}', flush=True)
+    loss = loss * 1e200 if step < 300 else math.inf - math.inf
+    if not math.isfinite(loss):
+        print(f'Loss is {loss}, stopping training')
+        sys.exit(1)
+`, reason: pasar.CodeDiverged, root: "Loss is "},
 
 	{name: "a caught out of memory, progress, and another death", py: `print('epoch 1: loss 2.31', flush=True)
 try:
@@ -199,6 +222,13 @@ if __name__ == '__main__':
     if p.exitcode:
         raise RuntimeError(f'worker exited with code {p.exitcode}')
 `, reason: pasar.CodeException, root: "ValueError: sample 17 has no label"},
+	{name: "a pool whose worker is killed", py: `import concurrent.futures, os, signal
+def work(i):
+    os.kill(os.getpid(), signal.SIGKILL)
+if __name__ == '__main__':
+    with concurrent.futures.ProcessPoolExecutor(2) as p:
+        p.submit(work, 1).result()
+`, reason: pasar.CodeException, root: "BrokenProcessPool: A process in the process pool was terminated abruptly"},
 	{name: "a subprocess segfaults", py: "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'], check=True)\n",
 		reason: pasar.CodeSignal, root: "died with <Signals.SIGSEGV: 11>.", summary: "SIGSEGV"},
 	{name: "a subprocess raises", py: `import subprocess, sys
@@ -213,6 +243,12 @@ raise RuntimeError(f'DataLoader worker (pid {w.pid}) is killed by signal: Bus er
 	{name: "a launcher whose rank raises", argv: []string{"python3", "launch.py", "raise ValueError('rank 1 has 3 of 4 shards')"},
 		files: map[string]string{"launch.py": launcher}, needs: []string{"python3"},
 		reason: pasar.CodeException, root: "ValueError: rank 1 has 3 of 4 shards"},
+	{name: "a launcher whose rank segfaults", argv: []string{"python3", "launch.py", "import ctypes; ctypes.string_at(0)"},
+		files: map[string]string{"launch.py": launcher}, needs: []string{"python3"},
+		reason: pasar.CodeSignal, root: "failed (exitcode: -11) local_rank: 1", summary: "SIGSEGV"},
+	{name: "a launcher whose rank is killed", argv: []string{"python3", "launch.py", "import os; os.kill(os.getpid(), 9)"},
+		files: map[string]string{"launch.py": launcher}, needs: []string{"python3"},
+		reason: pasar.CodeSignal, root: "failed (exitcode: -9) local_rank: 1", summary: "SIGKILL"},
 	{name: "a launcher whose rank lacks a file", argv: []string{"python3", "launch.py", "open('/data/tokens.bin')"},
 		files: map[string]string{"launch.py": launcher}, needs: []string{"python3"},
 		reason: pasar.CodeFileMissing, root: "No such file or directory: '/data/tokens.bin'"},
@@ -228,6 +264,13 @@ sys.excepthook = hook
 {}['attention_mask']`},
 		files: map[string]string{"launch.py": launcher}, needs: []string{"python3"},
 		reason: pasar.CodeException, root: "[rank1]: KeyError: 'attention_mask'", summary: "KeyError: 'attention_mask'"},
+	{name: "a launcher that leaves with the code of a killed rank", py: `import datetime, os, subprocess, sys
+p = subprocess.Popen([sys.executable, '-c', 'import os; os.kill(os.getpid(), 9)'])
+p.wait()
+print(f'[2026-11-29 10:11:12,345] [INFO] [launch.py:319:sigkill_handler] Killing subprocess {p.pid}')
+print(f"[2026-11-29 10:11:12,345] [ERROR] [launch.py:325:sigkill_handler] ['python3', '-u', 'train.py', '--local_rank=0'] exits with return code = {p.returncode}", flush=True)
+sys.exit(p.returncode)
+`, reason: pasar.CodeSignal, root: "exits with return code = -9", summary: "SIGKILL"},
 	{name: "an MPI launcher whose rank segfaults", py: `import os, signal, subprocess, sys
 p = subprocess.Popen([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'])
 p.wait()

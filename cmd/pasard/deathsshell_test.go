@@ -18,6 +18,8 @@ var shellDeaths = []death{
 	{name: "grep finds nothing", bash: "set -e\necho checking\ngrep -q ready /dev/null\necho done\n", reason: pasar.CodeExit, summary: "code 1"},
 	{name: "cat of a file that isn't there", argv: []string{"cat", "data/train.csv"},
 		reason: pasar.CodeFileMissing, root: "data/train.csv: No such file or directory"},
+	{name: "bash script that isn't there", argv: []string{"bash", "scripts/run.sh"}, needs: []string{"bash"},
+		reason: pasar.CodeFileMissing, root: "scripts/run.sh: No such file or directory"},
 	{name: "bash redirection from a file that isn't there", bash: "set -e\nwc -l <data.csv\n",
 		reason: pasar.CodeFileMissing, root: "data.csv: No such file or directory"},
 	{name: "cd into a directory that isn't there", bash: "set -e\ncd /data/run-7\n",
@@ -51,20 +53,35 @@ gcc -shared -fPIC -o libshards.so lib.c
 		reason: pasar.CodeFileMissing, root: "tar: data.tar: Cannot open: No such file or directory"},
 	{name: "git clone of a path that isn't there", bash: "set -e\ngit clone /srv/no/such.git src\n", needs: []string{"git"},
 		reason: pasar.CodeFileMissing, root: "repository '/srv/no/such.git' does not exist"},
-	{name: "rm of what it may not remove", as: nobody, bash: "set -e\nrm -f /etc/passwd\n", reason: pasar.CodePermission, root: "cannot remove '/etc/passwd'"},
+	{name: "bash redirection to a file it may not write", as: nobody, bash: "set -e\necho x >/etc/passwd\n",
+		reason: pasar.CodePermission, root: "/etc/passwd: Permission denied"},
 	{name: "mkdir where it may not", as: nobody, bash: "set -e\nmkdir /usr/runs\n",
 		reason: pasar.CodePermission, root: "Permission denied", summary: "/usr/runs"},
 	{name: "cp where it may not", as: nobody, bash: "set -e\necho x >a\ncp a /usr/a\n", reason: pasar.CodePermission, root: "cannot create regular file '/usr/a'"},
 	{name: "an unknown flag of a tool", bash: "set -e\nsort --numerik /dev/null\n", reason: pasar.CodeBadCommand, root: "unrecognized option '--numerik'"},
+	{name: "a number that is none", bash: "set -e\nhead -n many /dev/null\n", reason: pasar.CodeBadCommand, root: "invalid number of lines"},
 	{name: "make: a failing recipe", bash: "make -s\n", needs: []string{"make", "python3"},
 		files:  map[string]string{"Makefile": "all:\n\tpython3 train.py\n", "train.py": "raise ValueError('lr is negative')\n"},
 		reason: pasar.CodeException, root: "ValueError: lr is negative"},
+	{name: "make: a recipe that isn't found", bash: "make\n", needs: []string{"make"},
+		files:  map[string]string{"Makefile": "all:\n\ttrian --all\n"},
+		reason: pasar.CodeBadCommand, root: "trian", summary: "trian"},
 	{name: "make: a recipe with a code alone", bash: "make\n", needs: []string{"make"}, files: map[string]string{"Makefile": "all:\n\t@echo evaluating; exit 3\n"},
 		reason: pasar.CodeExit, root: "make: *** [Makefile:2: all] Error 3", summary: "code 2"},
+	{name: "make: a recipe that segfaults", bash: "make\n", needs: []string{"make", "gcc"}, files: map[string]string{"Makefile": "all:\n\t@die-c segv\n"},
+		reason: pasar.CodeSignal, root: "Segmentation fault", summary: "SIGSEGV"},
 	{name: "perl: a file that isn't there", bash: "perl -e 'open(F, \"<\", \"ids.txt\") or die \"ids.txt: $!\"'\n", needs: []string{"perl"},
 		reason: pasar.CodeFileMissing, root: "ids.txt: No such file or directory at -e line 1."},
+	{name: "perl: a module that isn't there", bash: "perl -e 'use Text::Shards;'\n", needs: []string{"perl"},
+		reason: pasar.CodeEnvError, root: "Can't locate Text/Shards.pm in @INC"},
+	{name: "perl: it dies", bash: "perl -e 'print \"epoch 1\\n\"; die \"shard 7 is torn\"'\n", needs: []string{"perl"},
+		reason: pasar.CodeException, root: "shard 7 is torn at -e line 1."},
 	{name: "awk: a file that isn't there", bash: "awk '{print $1}' data.tsv\n", needs: []string{"awk"},
 		reason: pasar.CodeFileMissing, root: "data.tsv", summary: "No such file or directory"},
+	{name: "awk: a program that is wrong", bash: "awk '{print $1' /dev/null\n", needs: []string{"awk"},
+		reason: pasar.CodeBadCommand, root: "awk: "},
+	{name: "sed: a program that is wrong", bash: "sed 's/a/b' /dev/null\n", needs: []string{"sed"},
+		reason: pasar.CodeBadCommand, root: "unterminated `s' command"},
 	{name: "sed: a file that isn't there", bash: "sed -i s/a/b/ config.yaml\n", needs: []string{"sed"},
 		reason: pasar.CodeFileMissing, root: "sed: can't read config.yaml: No such file or directory"},
 	{name: "curl: connection refused", bash: "set -e\ncurl -sSf -o model.bin http://127.0.0.1:9/model.bin\n", needs: []string{"curl"},
@@ -107,8 +124,12 @@ func translated(language, of string) []string {
 var systemDeaths = []death{
 	{name: "Python on a full device", py: "print('step 1')\nopen('/dev/full', 'w').write('x' * 9999)\n", needs: []string{"/dev/full"},
 		reason: pasar.CodeDiskFull, root: "No space left on device"},
+	{name: "dd on a full device", bash: "dd if=/dev/zero of=/dev/full bs=4096 count=1\n", needs: []string{"/dev/full"},
+		reason: pasar.CodeDiskFull, root: "dd: error writing '/dev/full': No space left on device"},
 	{name: "echo on a full device", bash: "set -e\necho checkpoint >/dev/full\n", needs: []string{"/dev/full"},
 		reason: pasar.CodeDiskFull, root: "write error: No space left on device"},
+	{name: "output on a full device", bash: "python3 -c 'print(\"x\")' >/dev/full\n", needs: []string{"/dev/full", "python3"},
+		reason: pasar.CodeDiskFull, root: "No space left on device"},
 	{name: "Python on a full disk", as: mounting, needs: []string{"python3", "mount"}, bash: `mkdir disk && mount -t tmpfs -o size=64k tmpfs disk
 exec python3 -c '
 print("saving disk/last.pt", flush=True)
@@ -121,6 +142,11 @@ mkdir disk && mount -t tmpfs -o size=64k tmpfs disk
 head -c 1000000 /dev/zero >model.pt
 cp model.pt disk/
 `, reason: pasar.CodeDiskFull, root: "cp: error writing 'disk/model.pt': No space left on device"},
+	{name: "tar on a full disk", as: mounting, needs: []string{"mount", "tar"}, bash: `set -e
+mkdir disk && mount -t tmpfs -o size=64k tmpfs disk
+head -c 1000000 /dev/zero >model.pt && tar -cf model.tar model.pt
+tar -xf model.tar -C disk
+`, reason: pasar.CodeDiskFull, root: "tar: model.pt: Wrote only"},
 	{name: "a disk without inodes", as: mounting, needs: []string{"mount"}, bash: `mkdir disk && mount -t tmpfs -o nr_inodes=8 tmpfs disk
 set -e
 for i in 1 2 3 4 5 6 7 8 9; do mkdir disk/sample-$i; done
@@ -130,6 +156,10 @@ mkdir disk && mount -t tmpfs -o ro tmpfs disk
 echo step 1
 touch disk/last.pt
 `, reason: pasar.CodeIOError, root: "Read-only file system"},
+	{name: "dd on a full /dev/shm", as: mounting, needs: []string{"mount"}, bash: `set -e
+mount -t tmpfs -o size=64k tmpfs /dev/shm
+dd if=/dev/zero of=/dev/shm/cache bs=1024 count=100
+`, reason: pasar.CodeShmFull, root: "/dev/shm/cache"},
 	{name: "a loader's tensor on a full /dev/shm", as: mounting, needs: []string{"mount", "python3"}, bash: `mount -t tmpfs -o size=64k tmpfs /dev/shm
 exec python3 -c '
 import os
@@ -140,6 +170,13 @@ except OSError as e:
     raise RuntimeError(f"unable to allocate shared memory(shm) for file </torch_1234_567_0>: {e.strerror} ({e.errno})") from None
 '
 `, reason: pasar.CodeShmFull, root: "unable to allocate shared memory(shm) for file </torch_1234_567_0>"},
+	{name: "a semaphore on a full /dev/shm", as: mounting, needs: []string{"mount", "python3"}, bash: `mount -t tmpfs -o size=4k tmpfs /dev/shm
+head -c 4096 /dev/zero >/dev/shm/full
+exec python3 -c '
+import multiprocessing
+multiprocessing.Lock()
+'
+`, reason: pasar.CodeShmFull, root: "No space left on device"},
 }
 
 // limitDeaths are by limits on processes.
@@ -162,6 +199,16 @@ for _ in range(100):
 `, reason: pasar.CodeSysLimit, root: "can't start new thread"},
 	{name: "C out of threads", as: limited, needs: []string{"gcc"}, bash: "ulimit -u 8\nexec die-c threads\n",
 		reason: pasar.CodeSysLimit, root: "pthread_create: Resource temporarily unavailable"},
+	{name: "Python out of processes", as: alsoLimited, needs: []string{"python3"}, bash: `ulimit -u 1
+exec python3 -c '
+import os
+os.fork()'
+`, reason: pasar.CodeSysLimit, root: "Resource temporarily unavailable"},
+	{name: "a subprocess out of processes", as: alsoLimited, needs: []string{"python3"}, bash: `ulimit -u 1
+exec python3 -c '
+import subprocess
+subprocess.run(["true"])'
+`, reason: pasar.CodeSysLimit, root: "Resource temporarily unavailable"},
 	{name: "sh out of processes", as: alsoLimited, bash: "ulimit -u 1\nexec sh -c 'date; date'\n", needs: []string{"dash"},
 		reason: pasar.CodeSysLimit, root: "Cannot fork"},
 	{name: "inotify instances", as: limited, py: `import ctypes, os
@@ -176,6 +223,8 @@ raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), 'inotify')
 
 // runtimeDeaths are of other languages that bring a runtime.
 var runtimeDeaths = []death{
+	{name: "node throws", needs: []string{"node"}, argv: []string{"node", "-e", "function load() { throw new Error('shard 7 is torn') }\nload()"},
+		reason: pasar.CodeException, root: "Error: shard 7 is torn"},
 	{name: "node: a rejected promise", needs: []string{"node"}, argv: []string{"node", "-e", "(async () => { throw new TypeError('labels is not iterable') })()"},
 		reason: pasar.CodeException, root: "TypeError: labels is not iterable"},
 	{name: "node: a module that isn't there", needs: []string{"node"}, argv: []string{"node", "-e", "require('left-pad-nine')"},
