@@ -107,6 +107,8 @@ type KernelReader interface {
 	// Said is what the log said of an attempt's processes since a time, in order, a bounded number of lines. Pid is
 	// that of its main process; 0: not known. Whole says that all that came since then was read.
 	Said(key pasar.AttemptKey, pid int, since time.Time) (lines []string, whole bool)
+	// Search is the same of a log that can't be followed but may be asked for; it takes a few seconds at most.
+	Search(ctx context.Context, key pasar.AttemptKey, pid int, since time.Time) []string
 }
 
 // Deps is what the daemon is made of.

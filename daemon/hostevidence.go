@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"context"
+	"syscall"
+
 	"pasar"
 	"pasar/autopsy"
 )
@@ -23,7 +26,7 @@ func recordEvidence(rec *pasar.ExitRecord, e *autopsy.Evidence) {
 // machineEvidence adds what the machine says: what was last seen of its memory and the attempt's, and the lines of
 // its kernel's log that are about the attempt's processes. Pid is that of its main process, 0 if only the state may
 // know it.
-func (d *Daemon) machineEvidence(t *tender, j *job, pid int, e *autopsy.Evidence) {
+func (d *Daemon) machineEvidence(ctx context.Context, t *tender, j *job, pid int, e *autopsy.Evidence) {
 	a, key := j.current(), t.handle.Key
 	if now := d.lookup(t.job); now != nil && now.current() != nil && now.current().Attempt == t.attempt {
 		a = now.current() // it may have started since
@@ -38,6 +41,9 @@ func (d *Daemon) machineEvidence(t *tender, j *job, pid int, e *autopsy.Evidence
 	}
 	if k, ok := d.Meter.(KernelReader); ok && e.Phase == autopsy.Running {
 		e.Kernel, e.KernelRead = k.Said(key, pid, a.LaunchedAt)
+		if len(e.Kernel) == 0 && !e.KernelRead && kernelMayKnow(e) {
+			e.Kernel = k.Search(ctx, key, pid, a.LaunchedAt)
+		}
 	}
 	s := d.sight()
 	if s == nil {
@@ -47,4 +53,20 @@ func (d *Daemon) machineEvidence(t *tender, j *job, pid int, e *autopsy.Evidence
 	if h := s.reading.Host; d.Clock.Now().Sub(s.at) < staleAfter {
 		e.HostTotal, e.HostFree, e.Pressure = h.Total, h.Available, h.Pressure
 	}
+}
+
+// kernelMayKnow reports whether an end is one of which the kernel may have said something: by a signal of its own, or
+// by SIGKILL, of the main process or of a shell's child; or one that nobody saw.
+func kernelMayKnow(e *autopsy.Evidence) bool {
+	if e.Lost != "" {
+		return true
+	}
+	if e.Exit == nil || e.Stop != nil {
+		return false
+	}
+	switch syscall.Signal(e.Exit.Shell() - 128) {
+	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTRAP, syscall.SIGSYS:
+		return true
+	}
+	return false
 }

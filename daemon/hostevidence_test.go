@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -15,13 +16,55 @@ import (
 // kernelGauge is a gauge that follows the kernel's log as well.
 type kernelGauge struct {
 	*gauge
-	pid   int
-	since time.Time
+	pid      int
+	since    time.Time
+	unread   bool // it can only be searched
+	searched int
 }
 
 func (k *kernelGauge) Said(key pasar.AttemptKey, pid int, since time.Time) ([]string, bool) {
 	k.pid, k.since = pid, since
+	if k.unread {
+		return nil, false
+	}
 	return []string{"python[7]: segfault at 0 ip 0 of " + key.String()}, true
+}
+
+func (k *kernelGauge) Search(_ context.Context, key pasar.AttemptKey, pid int, since time.Time) []string {
+	k.searched++
+	return []string{"found of " + key.String()}
+}
+
+func TestTheKernelsLogIsSearchedOnlyForWhatItMayKnow(t *testing.T) {
+	for name, c := range map[string]struct {
+		unread bool
+		exit   pasar.Exit
+		want   int
+	}{
+		"it is followed": {false, pasar.Exit{Signal: 11}, 0}, "by a fault": {true, pasar.Exit{Signal: 11}, 1}, "by a fault, says a shell": {true, pasar.Exit{Code: 137}, 1},
+		"by itself": {true, pasar.Exit{Code: 1}, 0}, "by a signal of others": {true, pasar.Exit{Signal: 15}, 0}, "completed": {true, pasar.Exit{}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, g := metered(newWorld(t, 1))
+			k := &kernelGauge{gauge: g, unread: c.unread}
+			w.meter = k
+			certified(w)
+			d := w.start(nil)
+			id := d.submit(spec("train", 1000))
+			d.expect(id, pasar.Running)
+			w.machine.Exit(key(id, 1), c.exit)
+			w.machine.End(key(id, 1), nil)
+			time.Sleep(10 * time.Second)
+			if k.searched != c.want {
+				t.Errorf("%s: searched %d times", name, k.searched)
+			}
+			if c.want > 0 {
+				if e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence; len(e.Kernel) != 1 || e.KernelRead {
+					t.Errorf("%s: %+v", name, e)
+				}
+			}
+		})
+	}
 }
 
 func TestWhatTheHostKnowsIsEvidence(t *testing.T) {

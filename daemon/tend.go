@@ -314,7 +314,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	d.gpuEvidence(ctx, t, j, &e)
 	e.Untouched = d.untouched(t.handle.Key, j.current(), rec.RunTime)
 	recordEvidence(&rec, &e)
-	d.machineEvidence(t, j, rec.Pid, &e)
+	d.machineEvidence(ctx, t, j, rec.Pid, &e)
 	v, certified := d.judge(ctx, t, e)
 	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU})
 }
@@ -336,7 +336,7 @@ func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, o target.Obs
 	}
 	e := autopsy.Evidence{Lost: detail, Argv0: string(j.Spec.Argv[0]), Cwd: string(j.Spec.Cwd)}
 	e.Log, e.UnitResult = d.lastOutput(ctx, t.handle, nil, o.Tail), o.UnitResult
-	d.machineEvidence(t, j, 0, &e)
+	d.machineEvidence(ctx, t, j, 0, &e)
 	if stop := t.wanted(); stop != nil { // what was asked of it decides, as if it had been seen to end
 		e.Stop, e.For = stop, d.named(stop.For)
 	}

@@ -97,18 +97,22 @@ func (m *Meter) hear(line string) {
 	if !ok {
 		return
 	}
-	h := heard{kernelWord: w, at: time.Now()}
+	m.words.add(heard{kernelWord: w, at: time.Now(), of: m.whose(w)})
+}
+
+// whose is the attempt that a word is about, as far as can be told now; zero: not known.
+func (m *Meter) whose(w kernelWord) pasar.AttemptKey {
 	if w.cgroup != "" && m.o.AttemptIn != nil {
 		if key, ok := m.o.AttemptIn(w.cgroup); ok {
-			h.of = key
+			return key
 		}
 	}
-	if h.of == (pasar.AttemptKey{}) && m.o.AttemptOf != nil && ownPids() {
+	if m.o.AttemptOf != nil && ownPids() {
 		if key, ok := m.o.AttemptOf(w.pid); ok {
-			h.of = key
+			return key
 		}
 	}
-	m.words.add(h)
+	return pasar.AttemptKey{}
 }
 
 func (ws *words) add(h heard) {
@@ -138,17 +142,9 @@ func (ws *words) begin(at time.Time) {
 // of its main process, 0 if that isn't known. Whole says that all that came since then was read.
 func (m *Meter) Said(key pasar.AttemptKey, pid int, since time.Time) (lines []string, whole bool) {
 	m.words.mu.Lock()
-	defer m.words.mu.Unlock()
-	for _, h := range m.words.kept {
-		mine := h.of == key
-		if h.of == (pasar.AttemptKey{}) {
-			mine = pid != 0 && h.pid == pid && ownPids()
-		}
-		if mine && !h.at.Before(since) && !slices.Contains(lines, h.text) {
-			lines = append(lines, h.text)
-		}
-	}
-	return lines[max(0, len(lines)-wordsTold):], !m.words.since.IsZero() && !m.words.since.After(since) && ownPids()
+	whole = !m.words.since.IsZero() && !m.words.since.After(since) && ownPids()
+	m.words.mu.Unlock()
+	return m.words.of(key, pid, since), whole
 }
 
 // ownPids reports whether the pids of the kernel's log are those that this process sees: it isn't in a container with

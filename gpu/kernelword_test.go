@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -138,5 +139,36 @@ func TestTheKernelsLogIsFollowedForItsWordsToo(t *testing.T) {
 	}
 	if x := <-k.xids; x.Code != 79 {
 		t.Errorf("%+v", x)
+	}
+}
+
+func TestTheJournalIsSearchedWhereTheLogCantBeFollowed(t *testing.T) {
+	m := hearing()
+	one, since := pasar.AttemptKey{Job: 1, Attempt: 1}, time.Unix(1000, 0)
+	said, failure, asked := "eth0: up\noom-kill:constraint=CONSTRAINT_MEMCG,task_memcg=/one/job,task=python,pid=900,uid=0\nMemory cgroup out of memory: Killed process 900 (python)\n", error(nil), 0
+	m.journal = func(_ context.Context, from time.Time) (string, error) {
+		if asked++; !from.Equal(since) {
+			t.Errorf("since %s", from)
+		}
+		return said, failure
+	}
+	if got := m.Search(t.Context(), one, 5, since); asked != 0 || got != nil {
+		t.Errorf("no log is to be read, and it was searched: %q", got)
+	}
+	m.o.KernelLog = "/dev/kmsg"
+	if got := m.Search(t.Context(), one, 5, since); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+	if got := m.Search(t.Context(), pasar.AttemptKey{Job: 9, Attempt: 1}, 5, since); len(got) != 0 {
+		t.Errorf("of another: %q", got)
+	}
+	failure = errors.New("no such program")
+	if got := m.Search(t.Context(), one, 5, since); got != nil {
+		t.Errorf("without a journal: %q", got)
+	}
+	asked = 0
+	m.words.begin(time.Now())
+	if got := m.Search(t.Context(), one, 5, since); got != nil || asked != 0 {
+		t.Errorf("the log is followed, and it was searched: %q", got)
 	}
 }

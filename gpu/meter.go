@@ -48,7 +48,10 @@ type Meter struct {
 	owners owners
 	words  words
 
+	searches chan struct{} // holds one while somebody searches the journal
+
 	// Tests have others.
+	journal func(context.Context, time.Time) (string, error)
 	sources func(context.Context) (Look, string, error)
 	host    func() (pasar.HostReading, error)
 
@@ -67,7 +70,7 @@ func NewMeter(o Options) *Meter {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Meter{o: o, log: o.Log, paces: make(chan pasar.Pace, 1), host: readHost, from: "none"}
+	m := &Meter{o: o, log: o.Log, paces: make(chan pasar.Pace, 1), host: readHost, from: "none", searches: make(chan struct{}, 1), journal: readKernelJournal}
 	if len(o.Probe) > 0 {
 		m.prober = NewProber(o.Probe, o.Log)
 	}
