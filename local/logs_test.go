@@ -340,3 +340,39 @@ func BenchmarkTheEndOfAnOutput(b *testing.B) {
 		})
 	}
 }
+
+// TestTheRecordCountsTheLinesBeforeTheEnd: whoever reads the end alone knows the numbers of its lines, also where
+// the middle was let go.
+func TestTheRecordCountsTheLinesBeforeTheEnd(t *testing.T) {
+	for name, edit := range map[string]func(*pasar.AttemptSpec){
+		"a terminal": func(*pasar.AttemptSpec) {},
+		"pipes":      func(s *pasar.AttemptSpec) { s.NoPTY = true },
+		"a bound":    func(s *pasar.AttemptSpec) { s.LogMax = pasar.MiB },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			m := p.open()
+			a := shell(1, "seq 1 300000; printf unfinished; exit 3")
+			edit(&a.Spec)
+			h := launch(t, m, a)
+			rec := end(t, m, h).Record
+			if rec == nil || rec.Lines != 300_000 {
+				t.Fatalf("%+v", rec)
+			}
+			first, out := lastOf(t, m, h)
+			if first+int64(len(out)) != rec.Output || len(out) != 256<<10 {
+				t.Fatalf("%d bytes from %d of %d", len(out), first, rec.Output)
+			}
+			lines := strings.Split(string(out), "\n")
+			number := rec.Lines + 1 - int64(len(lines)-1) // of the first one, which is cut
+			for i, line := range lines[1 : len(lines)-1] {
+				if want := fmt.Sprint(number + 1 + int64(i)); strings.TrimRight(line, "\r") != want {
+					t.Fatalf("line %s is %q", want, line)
+				}
+			}
+			if lines[len(lines)-1] != "unfinished" {
+				t.Errorf("ends in %q", lines[len(lines)-1])
+			}
+		})
+	}
+}
