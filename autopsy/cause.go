@@ -41,13 +41,13 @@ const exitFlush = 120
 // found is what the log says, read once.
 func (e *Evidence) found() *reading {
 	if e.read == nil {
-		e.read = read(e.Log)
+		e.read = read(e.Log, e.Exit)
 	}
 	return e.read
 }
 
 // why is the cause in the log; nil if it has none.
-func (e *Evidence) why() *cause { return e.found().why() }
+func (e *Evidence) why() *cause { return e.found().said }
 
 // reason is the code of a cause. Shells say the same of a file that they can't execute and of one that they can't
 // open; the exit code tells which it was.

@@ -50,13 +50,14 @@ func appendRow(lines []pasar.Line, row string, number int) []pasar.Line {
 	if strings.IndexByte(row, '\x1b') >= 0 {
 		row = escapes.ReplaceAllString(row, "")
 	}
+	drawn := strings.IndexByte(row, '\r') >= 0
 	bars := 0
 	for text := range strings.SplitSeq(row, "\r") {
 		text = clean(text)
 		if text == "" {
 			continue
 		}
-		if !isBar(text) {
+		if !drawn || !isBar(text) {
 			bars = 0
 		} else if bars++; bars > 2 { // the two before it are the last, and the one before that
 			lines[len(lines)-2] = lines[len(lines)-1]

@@ -41,7 +41,7 @@ const (
 )
 
 // rulesOfLogs are the rules that read the log, by mechanism.
-var rulesOfLogs = [][]logRule{shellLog, followingLog, memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog}
+var rulesOfLogs = [][]logRule{shellLog, followingLog, memoryLog, deviceLog, commLog, systemLog, environmentLog, remoteLog, accessLog, programLog, signalLog, vagueLog}
 
 // A rulebook is the rules made ready, in the order in which they are tried on a line: the first that fits is it.
 type rulebook struct {

@@ -20,6 +20,7 @@ type cause struct {
 	raised  bool // it ends a traceback
 	chained bool // and came while or because another exception was handled
 	where   int  // index of the line that says where the exception was; -1: none
+	tool    bool // a small program of a script complains
 	tries   int  // new tries at the whole since
 	passed  int  // lines since by which others got on
 }
@@ -27,12 +28,13 @@ type cause struct {
 // A reading is what a log says of the end.
 type reading struct {
 	log    []pasar.Line
-	alive  []cause // what nothing in the log shows to have been lived through, in order
-	past   []cause // what was
-	last   int     // index of the last line that shows the program getting on; -1: none
-	bars   map[string]string
+	exit   *pasar.Exit // how the main process ended; nil: not known
+	alive  []cause     // what nothing in the log shows to have been lived through, in order
+	past   []cause     // what was
+	last   int         // index of the last line that shows the program getting on; -1: none
 	traces traces
-	usage  bool // within what a program prints of its options
+	said   *cause // what says it best; nil: nothing
+	usage  bool   // within what a program prints of its options
 }
 
 // others is how many lines of other processes' work say that an error of one of them was lived through: those
@@ -81,38 +83,35 @@ var standalone = regexp.MustCompile(`^(?:[A-Za-z_][\w$]*(?:\.|::|/))*[A-Z]\w*(?:
 var weak = regexp.MustCompile(`^(?:[\w.]*\.)?(?:BrokenPipeError|EOFError|ConnectionResetError|ConnectionAbortedError|Empty|StopIteration|CancelledError|GeneratorExit|SystemExit|TerminatedWorkerError)\b|cannot schedule new futures|DataLoader worker \(pid\(s\)`)
 
 // read finds in a log what may be why.
-func read(log []pasar.Line) *reading {
-	r := &reading{log: log, last: -1, bars: map[string]string{}, traces: traces{}}
+func read(log []pasar.Line, exit *pasar.Exit) *reading {
+	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}}
 	b := book()
 	var ids, extras []int
-	tracing := false
 	for i := range log {
 		lower := strings.ToLower(log[i].Text)
 		ids = b.index.find(ids[:0], lower)
 		extras = raising.finder.find(extras[:0], lower)
-		tracing = tracing || slices.Contains(extras, mayTrace)
-		if !tracing && len(ids) == 0 && len(extras) == 0 && len(r.alive) == 0 {
+		tracing := slices.Contains(extras, mayTrace)
+		if !tracing && len(ids) == 0 && len(extras) == 0 && len(r.alive) == 0 && r.traces.open == 0 {
 			continue
 		}
 		r.line(i, b, ids, len(extras) > 0, tracing)
 	}
+	r.said = r.why()
 	return r
 }
 
 // line takes in one line. Whether it may be an exception, or within a traceback, is known.
 func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 	s := listen(r.log[i].Text)
-	p := placed{part: plain, at: -1}
-	if tracing {
-		p = r.traces.take(&s, i)
-	}
+	p := r.traces.take(&s, i, tracing)
 	if p.part == frame {
 		return
 	}
 	if p.part == ignored {
 		if c, ok := r.causeOf(i, &s, placed{part: exception, at: -1}, b, ids, mayRaise); ok && c.rule != nil && c.kind == tells {
 			c.rank, c.kind = ofNoMatter, echoes
-			r.alive = append(r.alive, c)
+			r.add(c)
 		}
 		return
 	}
@@ -122,19 +121,19 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 	if p.part == plain && mayRaise && thrown.MatchString(s.body) && i+1 < len(r.log) && calledAt.MatchString(r.log[i+1].Text) {
 		p.part = exception
 	}
-	if started.MatchString(s.body) && s.level != failure {
+	if len(r.alive) > 0 && s.level != failure && started.MatchString(s.body) {
 		r.past, r.alive = append(r.past, r.alive...), nil
 		r.last = i
 		return
 	}
-	if anotherTry.MatchString(s.body) {
+	if len(r.alive) > 0 && anotherTry.MatchString(s.body) {
 		for k := range r.alive {
 			r.alive[k].tries++
 		}
 		r.last = i
 	}
 	if c, ok := r.causeOf(i, &s, p, b, ids, mayRaise); ok {
-		r.alive = append(r.alive, c)
+		r.add(c)
 		return
 	}
 	if len(r.alive) == 0 || p.part == exception {
@@ -144,6 +143,18 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 		r.last = i
 		r.goOn(s.source)
 	}
+}
+
+// add takes in a cause, unless it only says again what one before it does: of those the first counts.
+func (r *reading) add(c cause) {
+	for i := range r.alive {
+		if a := &r.alive[i]; a.rule == c.rule && a.said.source == c.said.source && a.code == c.code && a.rank == c.rank &&
+			a.raised == c.raised && a.chained == c.chained && a.tries == c.tries && (c.rule != nil || a.raised) && a.isKill() == c.isKill() {
+			return
+		}
+	}
+	c.tool = aTool.MatchString(c.said.body)
+	r.alive = append(r.alive, c)
 }
 
 // causeOf is what a line may be why of; false if it is of no matter.
@@ -246,8 +257,9 @@ func (r *reading) why() *cause {
 	best := r.best()
 	if best != nil && best.rule != nil && best.rule.remote {
 		for i := range r.alive {
-			if c := &r.alive[i]; c.at < best.at && (c.code == pasar.CodeNetwork || c.code == pasar.CodeAuth) {
-				return c
+			if c := r.alive[i]; c.at < best.at && (c.code == pasar.CodeNetwork || c.code == pasar.CodeAuth) {
+				c.rank = best.rank
+				return &c
 			}
 		}
 	}
@@ -296,18 +308,17 @@ func (r *reading) best() *cause {
 		if c.rank == ofNothing && c.kind == follows || r.comesOf(i) {
 			continue
 		}
-		if best == nil || c.before(best) {
+		if best == nil || c.before(best) || r.wentOn(best) && c.rank <= ofSurrounding && c.code != best.code {
 			best = c
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	tool := aTool.MatchString(best.said.body)
-	if best.kind == announces || tool {
+	if best.kind == announces || best.tool {
 		for i := range r.alive {
 			c := &r.alive[i]
-			if c.at > best.at && c.sameSort(best) && c.kind == tells && c.rank == best.rank && (c.raised || !tool) && !r.comesOf(i) {
+			if c.at > best.at && c.sameSort(best) && c.kind == tells && c.rank == best.rank && (c.raised || !best.tool) && !r.comesOf(i) {
 				return c
 			}
 		}
@@ -315,10 +326,14 @@ func (r *reading) best() *cause {
 	return best
 }
 
+// wentOn reports whether a cause is a command that isn't there, and its script didn't end for that.
+func (r *reading) wentOn(c *cause) bool {
+	return c.rule != nil && c.rule.name == commandNotFound && (r.exit == nil || r.exit.Code != 127)
+}
+
 // comesOf reports whether a cause that is alive follows from one before it.
 func (r *reading) comesOf(i int) bool {
 	c := &r.alive[i]
-	tool := aTool.MatchString(c.said.body)
 	for k := range i {
 		b := &r.alive[k]
 		if c.rule != nil && c.code == pasar.CodeInterrupted && strings.Contains(b.said.body, "Exited with exit code") {
@@ -330,7 +345,7 @@ func (r *reading) comesOf(i int) bool {
 		switch {
 		case c.chained && !b.chained && b.said.source == c.said.source && b.raised:
 			return true
-		case tool && b.rank <= ofProgram && !aTool.MatchString(b.said.body):
+		case c.tool && b.rank <= ofProgram && !b.tool:
 			return true
 		case (b.code == pasar.CodeSignal || b.code == pasar.CodeDiverged) && c.rank == ofSurrounding: // what a killed process didn't write is missing
 			return true

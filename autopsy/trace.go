@@ -45,7 +45,10 @@ type trace struct {
 }
 
 // traces follows the tracebacks of each source through a log.
-type traces map[string]*trace
+type traces struct {
+	of   map[string]*trace
+	open int // of them, those that are under way
+}
 
 // A placed is what a line is to the traceback around it.
 type placed struct {
@@ -56,14 +59,32 @@ type placed struct {
 }
 
 // take is what a line is, given those of its source before.
-func (t traces) take(s *said, i int) placed {
-	tr := t[s.source]
+func (t *traces) take(s *said, i int, may bool) placed {
+	tr := t.of[s.source]
 	if tr == nil {
 		tr = &trace{indent: -1, at: -1}
-		t[s.source] = tr
+		t.of[s.source] = tr
 	}
+	if tr.open {
+		t.open--
+	}
+	p := tr.take(s, i, may)
+	if tr.open {
+		t.open++
+	}
+	return p
+}
+
+// take is what a line is. Only if it may it begins a traceback.
+func (tr *trace) take(s *said, i int, may bool) placed {
 	body := s.body
 	switch {
+	case !may && !tr.open:
+		if stackLine.MatchString(body) {
+			return placed{part: frame, at: -1}
+		}
+		return placed{part: plain, at: -1}
+	case !may:
 	case passedOver.MatchString(body):
 		*tr = trace{open: true, ignored: true, indent: -1, at: -1}
 		return placed{part: ignored, at: -1}
@@ -117,18 +138,21 @@ const (
 
 var subjects = []struct {
 	about subject
-	re    *regexp.Regexp
+	words []string
 }{
-	{sharedMemory, regexp.MustCompile(`multiprocessing/(?:synchronize|heap|shared_memory)\.py|SemLock|SharedMemory\(|_share_filename|_share_fd|/dev/shm`)},
-	{spawned, regexp.MustCompile(`multiprocessing/spawn\.py`)},
-	{remote, regexp.MustCompile(`urllib|http/client\.py|/requests/|httpx|httpcore|aiohttp|botocore|paramiko|ftplib|grpc`)},
-	{pinnedMemory, regexp.MustCompile(`pin_memory|pinned|hostAlloc|HostAlloc`)},
+	{sharedMemory, []string{"multiprocessing/synchronize.py", "multiprocessing/heap.py", "multiprocessing/shared_memory.py", "SemLock", "SharedMemory(", "_share_filename", "_share_fd", "/dev/shm"}},
+	{spawned, []string{"multiprocessing/spawn.py"}},
+	{remote, []string{"urllib", "http/client.py", "/requests/", "httpx", "httpcore", "aiohttp", "botocore", "paramiko", "ftplib", "grpc"}},
+	{pinnedMemory, []string{"pin_memory", "pinned", "ostAlloc"}},
 }
 
 func subjectOf(frame string) (about subject) {
 	for _, s := range subjects {
-		if s.re.MatchString(frame) {
-			about |= s.about
+		for _, w := range s.words {
+			if strings.Contains(frame, w) {
+				about |= s.about
+				break
+			}
 		}
 	}
 	return about
