@@ -103,16 +103,6 @@ func backspaced(s string) string {
 	return string(out)
 }
 
-// tail is the text of the last lines of the log.
-func (e *Evidence) tail() []string {
-	log := e.Log[max(0, len(e.Log)-pasar.TailLines):]
-	texts := make([]string, len(log))
-	for i, l := range log {
-		texts[i] = l.Text
-	}
-	return texts
-}
-
 // bar matches what progress bars show: a percentage with a bar or a count, or a rate.
 var bar = regexp.MustCompile(`\d+%\s*[|\[\x{2580}-\x{259f}\x{2501}\x{2588}#=>-]|\d+%.*\b\d+(\.\d+)?[kMG]?/\d+|\b\d+(\.\d+)? ?(it|s|batch|steps?|examples|samples|tokens|tok)/(s|it|sec|step|batch|epoch)\b|[|\[][#=\x{2588}\x{2501}>.·-]{8,}[|\]]`)
 

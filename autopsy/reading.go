@@ -58,7 +58,7 @@ func newExtra() (x extra) {
 	for _, s := range []string{"error", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"} {
 		x.finder.add(s, mayRaise)
 	}
-	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit", "panicked at", "error in "} {
+	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit", "panicked at", "error in ", "graph execution error", "fatal error:", "foam fatal"} {
 		x.finder.add(s, mayTrace)
 	}
 	return x
@@ -169,7 +169,12 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		}
 	}
 	if c.rule == nil {
-		if !c.raised && !(mayRaise && standalone.MatchString(s.body)) {
+		switch {
+		case c.raised, mayRaise && standalone.MatchString(s.body):
+		case s.level == failure && mayRaise && words.MatchString(s.body): // a logger's, of an error and no more
+			c.rule, c.code, c.rank, c.kind = &vagueLog[0], pasar.CodeException, ofNothing, echoes
+			return c, !quoted.MatchString(s.body) && !livedThrough.MatchString(s.body) && !notVague.MatchString(s.body)
+		default:
 			return c, false
 		}
 		c.code, c.rank, c.span = pasar.CodeException, ofProgram, [2]int{0, len(s.body)}
@@ -192,7 +197,7 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		c.rank = ofWarning
 	case (c.rule == nil || c.code == pasar.CodeNetwork || c.code == pasar.CodeCommError) && weak.MatchString(strings.TrimSpace(s.body)):
 		c.rank = ofNothing
-	case c.code == pasar.CodeSignal && c.rule.says == "" && signalIn(s.body) == "SIGABRT":
+	case c.code == pasar.CodeSignal && c.rule.name != heapDamaged && signalIn(s.body) == "SIGABRT":
 		c.rank = ofNothing // who aborts has said why
 	case c.kind == echoes && (c.code == pasar.CodeException || c.code == pasar.CodeCommError || c.rule.sure == pasar.Guess):
 		c.rank = ofNothing
@@ -330,6 +335,12 @@ func (r *reading) best() *cause {
 func (r *reading) wentOn(c *cause) bool {
 	return c.rule != nil && c.rule.name == commandNotFound && (r.exit == nil || r.exit.Code != 127)
 }
+
+// words matches lines that say more than a word or two; notVague those that launchers print of others.
+var (
+	words    = regexp.MustCompile(`^\S+ \S+ \S`)
+	notVague = regexp.MustCompile(`\b(?:exit(?:ed|s)?|returned?|return) (?:with )?(?:code|status)|exitcode|sample \d|failed \(|^Task \d`)
+)
 
 // comesOf reports whether a cause that is alive follows from one before it.
 func (r *reading) comesOf(i int) bool {

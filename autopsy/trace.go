@@ -24,7 +24,7 @@ var (
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
 	cppTrace   = regexp.MustCompile(`C\+\+ Traceback`)
 	// header matches what is said before the line that says what happened: Rust's panics, R's errors.
-	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$|Graph execution error:\s*$`)
+	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$|Graph execution error:\s*$|^Fatal error:$|FOAM FATAL (?:IO )?ERROR:`)
 	chainedBy = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
 	// passedOver begins what the interpreter says of exceptions that end nothing.
 	passedOver = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
