@@ -51,6 +51,7 @@ null.
 ` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
+A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
 `
 
 func TestTheListOfJSONKeysIsFresh(t *testing.T) {
@@ -65,6 +66,10 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("A screen", "ScreenView")
 	g.section("What was typed", "SentView")
 	g.facts()
+	for _, path := range []string{"../daemon/certificate.go", "../autopsy/autopsy.go", "../autopsy/xid.go"} {
+		g.read(path)
+	}
+	g.section("A certificate", "Certificate")
 	checkFresh(t, "json.md", g.out.String())
 }
 
@@ -90,21 +95,27 @@ func newGenerator(t *testing.T, dir string) *generator {
 		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), dir+"/"+e.Name(), nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if gd, ok := d.(*ast.GenDecl); ok && gd.Tok == token.TYPE {
-				for _, s := range gd.Specs {
-					ts := s.(*ast.TypeSpec)
-					g.types[ts.Name.Name] = ts
-					g.docs[ts.Name.Name] = strings.Join(strings.Fields(gd.Doc.Text()), " ")
-				}
+		g.read(dir + "/" + e.Name())
+	}
+	return g
+}
+
+// read takes in the types of a file.
+func (g *generator) read(path string) {
+	g.t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		if gd, ok := d.(*ast.GenDecl); ok && gd.Tok == token.TYPE {
+			for _, s := range gd.Specs {
+				ts := s.(*ast.TypeSpec)
+				g.types[ts.Name.Name] = ts
+				g.docs[ts.Name.Name] = strings.Join(strings.Fields(gd.Doc.Text()), " ")
 			}
 		}
 	}
-	return g
 }
 
 // section writes a type and then each type that it needs and that has not been written.
@@ -134,7 +145,7 @@ func (g *generator) rows(name string) {
 	}
 	for _, f := range st.Fields.List {
 		if len(f.Names) == 0 { // embedded: its keys stand here
-			g.rows(f.Type.(*ast.Ident).Name)
+			g.rows(typeName(f.Type))
 			continue
 		}
 		key, value, ok := g.field(name, f)
@@ -148,6 +159,9 @@ func (g *generator) rows(name string) {
 
 // field is a field's key and value in words; ok is false for what JSON doesn't show.
 func (g *generator) field(owner string, f *ast.Field) (key, value string, ok bool) {
+	if f.Tag == nil {
+		return "", "", false // only the program's
+	}
 	tag, err := strconv.Unquote(f.Tag.Value)
 	if err != nil {
 		g.t.Fatal(err)
@@ -185,7 +199,10 @@ func (g *generator) value(e ast.Expr) string {
 	case *ast.MapType:
 		return "object: " + g.value(e.Key) + " → " + g.value(e.Value)
 	case *ast.SelectorExpr:
-		return words[e.X.(*ast.Ident).Name+"."+e.Sel.Name]
+		if w, ok := words[e.X.(*ast.Ident).Name+"."+e.Sel.Name]; ok {
+			return w
+		}
+		return g.value(e.Sel) // a type of ours
 	case *ast.Ident:
 		if w, ok := words[e.Name]; ok {
 			return w
@@ -202,6 +219,14 @@ func (g *generator) value(e ast.Expr) string {
 	}
 	g.t.Fatalf("no words for %T", e)
 	return ""
+}
+
+// typeName is the name of a type, without its package.
+func typeName(e ast.Expr) string {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		return s.Sel.Name
+	}
+	return e.(*ast.Ident).Name
 }
 
 func plural(s string) string {
