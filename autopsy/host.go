@@ -16,6 +16,18 @@ import (
 // the rest of what is lost; a stop that was asked for is the reason all the same.
 var hostLostRules = []rule{
 	{
+		name: "lost: killed for want of memory, says the kernel's log",
+		when: func(e *Evidence) bool { return vanished(e) && e.kernelLine(kernelOOM) != "" },
+		code: pasar.CodeLost,
+		summary: func(e *Evidence) string {
+			return "lost: " + e.Lost + "; the kernel had killed a process of it, or that supervisor, for want of memory"
+		},
+		hint:       say("say with --ram what the job needs, so that it starts when that is free; else let it use less"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameMachine,
+		evidence:   hostEvidence,
+	},
+	{
 		name: "lost: its unit was killed for memory",
 		when: func(e *Evidence) bool { return vanished(e) && e.UnitResult == "oom-kill" },
 		code: pasar.CodeLost,

@@ -51,6 +51,8 @@ func TestTheHostsWord(t *testing.T) {
 	}{
 		"a unit killed for memory": {Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "oom-kill", Phase: Running},
 			pasar.CodeLost, "lost: its whole unit was killed for want of memory, says systemd (oom-kill), its supervisor with it", pasar.Certain, pasar.BlameMachine},
+		"a supervisor killed by the kernel": {Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running, Kernel: []string{oomLine}},
+			pasar.CodeLost, "lost: its supervisor (pid 7) ended without an exit record; the kernel had killed a process of it, or that supervisor, for want of memory", pasar.Certain, pasar.BlameMachine},
 		"a supervisor killed": {Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running},
 			pasar.CodeLost, "lost: its supervisor was killed by a signal, says systemd (signal); no process of it is left", pasar.Certain, pasar.BlameEnvironment},
 		"a unit that ended well": {Evidence{Lost: "gone", UnitResult: "success", Phase: Running}, pasar.CodeLost, "lost: gone", pasar.Certain, pasar.BlameMachine},

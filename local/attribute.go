@@ -36,8 +36,8 @@ func (m *Machine) AttemptOf(pid int) (pasar.AttemptKey, bool) {
 	return e.h.Key, true
 }
 
-// AttemptIn is the attempt that a cgroup belongs to, or is below the cgroup of; false if it is nobody's. The path is
-// the kernel's, from the root of all.
+// AttemptIn is the attempt that a cgroup belongs to, or is below the cgroup of, the supervisor's part included: what
+// befalls that is the attempt's end. It is false if it is nobody's. The path is the kernel's, from the root of all.
 func (m *Machine) AttemptIn(cgroup string) (pasar.AttemptKey, bool) {
 	dirs := strings.Split(cgroup, "/")
 	m.roster.mu.Lock()
@@ -47,7 +47,7 @@ func (m *Machine) AttemptIn(cgroup string) (pasar.AttemptKey, bool) {
 			continue
 		}
 		m.learn()
-		if e := m.roster.cgroups[dirs[i]]; e != nil && i+1 < len(dirs) && dirs[i+1] == jobDir {
+		if e := m.roster.cgroups[dirs[i]]; e != nil {
 			return e.h.Key, true
 		}
 		break

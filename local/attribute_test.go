@@ -318,8 +318,8 @@ func TestACgroupThatTheKernelNamesIsAnAttempts(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/user.slice/a/pasar-0123456789abcdef.service/job":                            true,
 		"/user.slice/a/pasar-0123456789abcdef.service/job/container":                  true,
-		"/user.slice/a/pasar-0123456789abcdef.service/sup":                            false, // its supervisor
-		"/user.slice/a/pasar-0123456789abcdef.service":                                false,
+		"/user.slice/a/pasar-0123456789abcdef.service/sup":                            true, // its supervisor
+		"/user.slice/a/pasar-0123456789abcdef.service":                                true,
 		"/user.slice/a/pasar-fedcba9876543210.service/job":                            false, // another's
 		"/user.slice/a/pasar-0123456789abcdef.service/job/pasar-fedcba9876543210/job": false, // a daemon's that the job started
 		"/": false, "": false,
