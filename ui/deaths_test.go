@@ -202,6 +202,10 @@ func TestLastLinesThatSayNothingAreNotMarked(t *testing.T) {
 	if got := strings.Join(x.render(Style{}), "|"); got != "  7  step 7|  8  step 8|  9  step 9" || x.title() != "last output" || len(x.facts) != 1 {
 		t.Error(got, x)
 	}
+	same := &pasar.Verdict{Reason: pasar.CodeExit, Evidence: []pasar.Line{{Text: "y"}, {Text: "y"}, {Text: "y"}}}
+	if x := excerptOf(same, []string{"y", "y", "y", "y", "y", "y"}, 3); len(x.lines) != 3 || x.roots {
+		t.Error(x)
+	}
 	d.Reason = pasar.CodeException
 	if x := excerptOf(d, []string{"step 7", "step 8", "step 9", ""}, 10); !x.roots {
 		t.Error(x)

@@ -41,9 +41,10 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 		d = &pasar.Verdict{}
 	}
 	base := firstNumber(d.Evidence, tail)
+	evidence := d.Evidence[onlyLast(d, tail):]
 	places, outside := map[int]excerptLine{}, []excerptLine{}
-	root := !onlyLast(d, tail)
-	for _, e := range d.Evidence {
+	root := true
+	for _, e := range evidence {
 		l := excerptLine{number: e.Number, text: e.Text, rests: true, root: root}
 		i := placeOf(e, tail, base)
 		switch {
@@ -61,11 +62,10 @@ func excerptOf(d *pasar.Verdict, tail []string, last int) (x excerpt) {
 			x.facts = append(x.facts, pasar.Clean(e.Text))
 			continue
 		}
-		x.roots = x.roots || root
-		root = false // it is the first
+		x.roots, root = true, false // it is the first
 	}
 	slices.SortStableFunc(outside, func(a, b excerptLine) int { return a.number - b.number })
-	if len(places)+len(outside) > 0 && x.roots {
+	if x.roots {
 		last = min(last, linesAfter+linesBefore)
 	}
 	show := make([]bool, len(tail))
@@ -148,19 +148,20 @@ func placeOf(e pasar.Line, tail []string, base int) int {
 	return slices.IndexFunc(tail, func(t string) bool { return sameLine(t, e.Text) })
 }
 
-// onlyLast reports whether all that a verdict quotes of an output is its last lines, for want of one that says why.
-func onlyLast(d *pasar.Verdict, tail []string) bool {
+// onlyLast counts the lines of an output that a verdict quotes, if they are just its last ones, for want of one that
+// says why.
+func onlyLast(d *pasar.Verdict, tail []string) int {
 	switch d.Reason {
 	case pasar.CodeExit, pasar.CodeSignal, pasar.CodeInterrupted, pasar.CodeTimeLimit, pasar.CodeLost, pasar.CodeOOM:
 	default:
-		return false
+		return 0
 	}
 	n := len(d.Evidence)
 	for n > 0 && d.Evidence[n-1].Number == 0 && !slices.ContainsFunc(tail, func(t string) bool { return sameLine(t, d.Evidence[n-1].Text) }) {
 		n-- // facts
 	}
 	if n < 2 {
-		return false
+		return 0
 	}
 	var said []string
 	for _, t := range tail {
@@ -168,7 +169,10 @@ func onlyLast(d *pasar.Verdict, tail []string) bool {
 			said = append(said, t)
 		}
 	}
-	return len(said) >= n && slices.EqualFunc(said[len(said)-n:], d.Evidence[:n], func(t string, e pasar.Line) bool { return sameLine(t, e.Text) })
+	if len(said) < n || !slices.EqualFunc(said[len(said)-n:], d.Evidence[:n], func(t string, e pasar.Line) bool { return sameLine(t, e.Text) }) {
+		return 0
+	}
+	return n
 }
 
 // sameLine reports whether a line of the output is the one a verdict quotes, which has been cleaned and may have

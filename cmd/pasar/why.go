@@ -177,8 +177,9 @@ func (c *call) holders(ctx context.Context, v *view) []*pasar.JobView {
 	return views
 }
 
-// longTail is how many lines before the end of an output are looked at for those that a verdict rests on.
-const longTail = 2000
+// longTail is how far before the end of an output those lines are looked for that a verdict rests on. The daemon
+// looks no farther back, so it reaches beyond what a verdict can name.
+const longTail = 512 << 10
 
 // lengthen replaces the last lines of an output that a record has by more of them, if a line that the verdict
 // rests on isn't among them. What can't be read is done without.
@@ -187,10 +188,23 @@ func (c *call) lengthen(ctx context.Context, id pasar.JobID, a *pasar.AttemptVie
 		return
 	}
 	q := c.quiet()
-	o := &outputStream{job: id, attempt: a.Attempt}
-	_, text, err := q.lastLines(ctx, o, longTail, func(c *call) renderer { return c.newLines(nil) })
+	o := &outputStream{job: id, attempt: a.Attempt, offset: -longTail}
+	r := q.newLines(nil)
+	var text []byte
+	whole := false // a whole line has begun
+	err := o.read(ctx, q.app, func(p piece) error {
+		if o.start > o.first && !whole {
+			i := bytes.IndexByte(p.data, '\n')
+			if i < 0 {
+				return nil
+			}
+			whole, p.data = true, p.data[i+1:]
+		}
+		text = append(text, r.render(p)...)
+		return nil
+	})
 	c.client = q.client
-	if err != nil || len(text) == 0 {
+	if text = append(text, r.finish()...); err != nil || len(text) == 0 {
 		return
 	}
 	a.Tail = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
