@@ -39,84 +39,92 @@ const (
 	forbidden = `audit: type=1326 audit(1732890000.1:7): pid=42 comm="python" sig=31 arch=c000003e syscall=321 compat=0`
 )
 
+var (
+	noKill = &pasar.CgroupUse{MemoryMax: -1, MemoryPeak: -1, SwapPeak: -1}
+	oomd   = &pasar.CgroupUse{MemoryMax: -1, MemoryPeak: -1, SwapPeak: -1, Oomd: 3}
+)
+
+// hostCases are decided by the host's rules, or by others before or after them.
+var hostCases = []struct {
+	name    string
+	e       Evidence
+	reason  pasar.Code
+	summary string
+	conf    pasar.Confidence
+	blame   pasar.Blame
+}{
+	{"a unit killed for memory", Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "oom-kill", Phase: Running},
+		pasar.CodeLost, "lost: its whole unit was killed for want of memory, says systemd (oom-kill), its supervisor with it", pasar.Certain, pasar.BlameMachine},
+	{"a supervisor killed by the kernel", Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running, Kernel: []string{oomLine}},
+		pasar.CodeLost, "lost: its supervisor (pid 7) ended without an exit record; the kernel had killed a process of it, or that supervisor, for want of memory", pasar.Certain, pasar.BlameMachine},
+	{"a supervisor killed", Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running},
+		pasar.CodeLost, "lost: its supervisor was killed by a signal, says systemd (signal); no process of it is left", pasar.Certain, pasar.BlameEnvironment},
+	{"a unit that ended well", Evidence{Lost: "gone", UnitResult: "success", Phase: Running}, pasar.CodeLost, "lost: gone", pasar.Certain, pasar.BlameMachine},
+	{"lost while it was launched", Evidence{Lost: "the machine rebooted", Phase: Launching},
+		pasar.CodeLost, "lost: the machine rebooted; its process was never seen", pasar.Certain, pasar.BlameMachine},
+	{"lost while it ran", Evidence{Lost: "the machine rebooted", Phase: Running}, pasar.CodeLost, "lost: the machine rebooted", pasar.Certain, pasar.BlameMachine},
+	{"cancelled, and its unit killed", Evidence{Lost: "gone", Stop: cancel, UnitResult: "oom-kill"},
+		pasar.CodeCancelled, "cancelled by ada (its end was not seen: gone)", pasar.Certain, pasar.BlameUser},
+
+	{"systemd-oomd", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomd, HostTotal: 64 * pasar.GiB, HostFree: pasar.GiB},
+		pasar.CodeKernelOOM, "killed by systemd-oomd: too little host memory was left, 1 GiB of 64 GiB were free", pasar.Certain, pasar.BlameMachine},
+	{"systemd-oomd killed a part, and it lived on", Evidence{Exit: code(3), Cgroup: oomd},
+		pasar.CodeExit, "exited with code 3; it wrote nothing", pasar.Certain, pasar.BlameJob},
+	{"the kernel's log, without a cgroup", Evidence{Exit: sig(syscall.SIGKILL), Kernel: []string{outLine}},
+		pasar.CodeKernelOOM, "killed by the kernel: the machine was out of host memory (the process that was killed had 1 GiB)", pasar.Certain, pasar.BlameMachine},
+	{"the kernel's log, of a cgroup that isn't ours", Evidence{Exit: code(137), Kernel: []string{oomLine, killLine}, OOMKills: so(1)},
+		pasar.CodeKernelOOM, "killed by the kernel: its cgroup was out of host memory (the process that was killed had 8 GiB)", pasar.Certain, pasar.BlameMachine},
+	{"the count goes before the log", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 1, 1), Kernel: []string{oomLine, killLine}},
+		pasar.CodeKernelOOM, "killed by the kernel: over its 1 GiB of host memory (--ram)", pasar.Certain, pasar.BlameJob},
+	{"completed, though a part was killed", Evidence{Exit: code(0), Kernel: []string{outLine}}, pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
+	{"killed while the machine was out of memory, and large", Evidence{Exit: sig(syscall.SIGKILL), OOMKills: so(2), HostPeak: 40 * pasar.GiB, HostTotal: 64 * pasar.GiB, HostFree: 60 * pasar.GiB},
+		pasar.CodeKernelOOM, "killed by SIGKILL; the kernel killed 2 processes on the machine for want of memory while it ran", pasar.Likely, pasar.BlameMachine},
+	{"killed while the machine was out of memory, and small", Evidence{Exit: sig(syscall.SIGKILL), OOMKills: so(1), HostPeak: pasar.GiB, HostTotal: 64 * pasar.GiB, HostFree: 60 * pasar.GiB},
+		pasar.CodeKernelOOM, "killed by SIGKILL; the kernel killed a process on the machine for want of memory while it ran", pasar.Guess, pasar.BlameMachine},
+	{"kill -9, and the cgroup counts", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: noKill},
+		pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Certain, pasar.BlameEnvironment},
+	{"kill -9, and the machine counts", Evidence{Exit: sig(syscall.SIGKILL), OOMKills: so(0)},
+		pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Certain, pasar.BlameEnvironment},
+	{"137, and the machine counts", Evidence{Exit: code(137), OOMKills: so(0)},
+		pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Likely, pasar.BlameEnvironment},
+	{"kill -9, and nobody counts", Evidence{Exit: sig(syscall.SIGKILL)}, pasar.CodeSignal, "killed by SIGKILL", pasar.Certain, pasar.BlameJob},
+
+	{"its unit was stopped", Evidence{Exit: sig(syscall.SIGTERM), Asked: true, Phase: Running},
+		pasar.CodeInterrupted, "ended by SIGTERM: its supervisor was sent SIGTERM from outside pasar and passed it on, as on a shutdown, a logout or when its unit is stopped", pasar.Certain, pasar.BlameEnvironment},
+	{"its unit was stopped, and it said why it left", Evidence{Exit: code(1), Asked: true, Log: logged(badLR)},
+		pasar.CodeInterrupted, "exited with code 1: its supervisor was sent SIGTERM from outside pasar and passed it on, as on a shutdown, a logout or when its unit is stopped", pasar.Certain, pasar.BlameEnvironment},
+	{"its unit was stopped, and it was done", Evidence{Exit: code(0), Asked: true}, pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
+	{"cancelled on a shutdown", Evidence{Exit: sig(syscall.SIGTERM), Asked: true, Stop: cancel, StopStep: pasar.StepTerm},
+		pasar.CodeCancelled, "cancelled by ada: it ended on SIGTERM", pasar.Certain, pasar.BlameUser},
+
+	{"Ctrl-C", Evidence{Exit: sig(syscall.SIGINT), Typed: true, TypedBy: "pts/3, process 9", TypedBefore: pasar.Duration(1500 * time.Millisecond)},
+		pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at pts/3, process 9, 1.5s before it ended", pasar.Certain, pasar.BlameUser},
+	{"Ctrl-C, says a shell", Evidence{Exit: code(130), Typed: true},
+		pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at an attached terminal", pasar.Certain, pasar.BlameUser},
+	{"Ctrl-C, and a traceback", Evidence{Exit: sig(syscall.SIGINT), Typed: true, TypedBy: "pts/3, process 9", Log: numbered("epoch 1", "Traceback (most recent call last):", `  File "train.py", line 9, in <module>`, "    step()", "KeyboardInterrupt")},
+		pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at pts/3, process 9", pasar.Certain, pasar.BlameUser},
+	{"Ctrl-C, caught", Evidence{Exit: code(1), Typed: true, Log: numbered("epoch 1", "Traceback (most recent call last):", `  File "train.py", line 9, in <module>`, "    step()", "KeyboardInterrupt")},
+		pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at an attached terminal", pasar.Certain, pasar.BlameUser},
+	{"Ctrl-C was typed, and something else ended it", Evidence{Exit: code(1), Typed: true, Log: logged(badLR)},
+		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
+	{"Ctrl-\\", Evidence{Exit: sig(syscall.SIGQUIT), Quit: true, TypedBy: "process 9"},
+		pasar.CodeSignal, `killed by SIGQUIT: Ctrl-\ typed at process 9`, pasar.Certain, pasar.BlameUser},
+
+	{"a segmentation fault", Evidence{Exit: sig(syscall.SIGSEGV), Kernel: []string{segvLine}},
+		pasar.CodeSignal, "killed by SIGSEGV: segfault at 10 in libtorch_cuda.so", pasar.Certain, pasar.BlameJob},
+	{"an illegal instruction, says a shell", Evidence{Exit: code(132), Kernel: []string{opLine}},
+		pasar.CodeSignal, "killed by SIGILL: trap invalid opcode in model.so", pasar.Certain, pasar.BlameJob},
+	{"a fault that it lived through", Evidence{Exit: code(1), Kernel: []string{segvLine}, Log: logged(badLR)},
+		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
+	{"damaged memory", Evidence{Exit: sig(syscall.SIGBUS), Kernel: []string{poison}},
+		pasar.CodeSignal, "killed by SIGBUS: the machine's memory is damaged where it was used, says the kernel", pasar.Certain, pasar.BlameMachine},
+	{"a forbidden system call", Evidence{Exit: sig(syscall.SIGSYS), Kernel: []string{forbidden}},
+		pasar.CodeSignal, "killed by SIGSYS: a sandbox forbids a system call that it made (number 321)", pasar.Certain, pasar.BlameEnvironment},
+}
+
 func TestTheHostsWord(t *testing.T) {
-	unseen := &pasar.CgroupUse{MemoryMax: -1, MemoryPeak: -1, SwapPeak: -1}
-	oomd := &pasar.CgroupUse{MemoryMax: -1, MemoryPeak: -1, SwapPeak: -1, Oomd: 3}
-	for name, c := range map[string]struct {
-		e       Evidence
-		reason  pasar.Code
-		summary string
-		conf    pasar.Confidence
-		blame   pasar.Blame
-	}{
-		"a unit killed for memory": {Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "oom-kill", Phase: Running},
-			pasar.CodeLost, "lost: its whole unit was killed for want of memory, says systemd (oom-kill), its supervisor with it", pasar.Certain, pasar.BlameMachine},
-		"a supervisor killed by the kernel": {Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running, Kernel: []string{oomLine}},
-			pasar.CodeLost, "lost: its supervisor (pid 7) ended without an exit record; the kernel had killed a process of it, or that supervisor, for want of memory", pasar.Certain, pasar.BlameMachine},
-		"a supervisor killed": {Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running},
-			pasar.CodeLost, "lost: its supervisor was killed by a signal, says systemd (signal); no process of it is left", pasar.Certain, pasar.BlameEnvironment},
-		"a unit that ended well": {Evidence{Lost: "gone", UnitResult: "success", Phase: Running}, pasar.CodeLost, "lost: gone", pasar.Certain, pasar.BlameMachine},
-		"lost while it was launched": {Evidence{Lost: "the machine rebooted", Phase: Launching},
-			pasar.CodeLost, "lost: the machine rebooted; its process was never seen", pasar.Certain, pasar.BlameMachine},
-		"lost while it ran": {Evidence{Lost: "the machine rebooted", Phase: Running}, pasar.CodeLost, "lost: the machine rebooted", pasar.Certain, pasar.BlameMachine},
-		"cancelled, and its unit killed": {Evidence{Lost: "gone", Stop: cancel, UnitResult: "oom-kill"},
-			pasar.CodeCancelled, "cancelled by ada (its end was not seen: gone)", pasar.Certain, pasar.BlameUser},
-
-		"systemd-oomd": {Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomd, HostTotal: 64 * pasar.GiB, HostFree: pasar.GiB},
-			pasar.CodeKernelOOM, "killed by systemd-oomd: too little host memory was left, 1 GiB of 64 GiB were free", pasar.Certain, pasar.BlameMachine},
-		"systemd-oomd killed a part, and it lived on": {Evidence{Exit: code(3), Cgroup: oomd},
-			pasar.CodeExit, "exited with code 3; it wrote nothing", pasar.Certain, pasar.BlameJob},
-		"the kernel's log, without a cgroup": {Evidence{Exit: sig(syscall.SIGKILL), Kernel: []string{outLine}},
-			pasar.CodeKernelOOM, "killed by the kernel: the machine was out of host memory (the process that was killed had 1 GiB)", pasar.Certain, pasar.BlameMachine},
-		"the kernel's log, of a cgroup that isn't ours": {Evidence{Exit: code(137), Kernel: []string{oomLine, killLine}, OOMKills: so(1)},
-			pasar.CodeKernelOOM, "killed by the kernel: its cgroup was out of host memory (the process that was killed had 8 GiB)", pasar.Certain, pasar.BlameMachine},
-		"the count goes before the log": {Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 1, 1), Kernel: []string{oomLine, killLine}},
-			pasar.CodeKernelOOM, "killed by the kernel: over its 1 GiB of host memory (--ram)", pasar.Certain, pasar.BlameJob},
-		"completed, though a part was killed": {Evidence{Exit: code(0), Kernel: []string{outLine}}, pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
-		"killed while the machine was out of memory, and large": {Evidence{Exit: sig(syscall.SIGKILL), OOMKills: so(2), HostPeak: 40 * pasar.GiB, HostTotal: 64 * pasar.GiB, HostFree: 60 * pasar.GiB},
-			pasar.CodeKernelOOM, "killed by SIGKILL; the kernel killed 2 processes on the machine for want of memory while it ran", pasar.Likely, pasar.BlameMachine},
-		"killed while the machine was out of memory, and small": {Evidence{Exit: sig(syscall.SIGKILL), OOMKills: so(1), HostPeak: pasar.GiB, HostTotal: 64 * pasar.GiB, HostFree: 60 * pasar.GiB},
-			pasar.CodeKernelOOM, "killed by SIGKILL; the kernel killed a process on the machine for want of memory while it ran", pasar.Guess, pasar.BlameMachine},
-		"kill -9, and the cgroup counts": {Evidence{Exit: sig(syscall.SIGKILL), Cgroup: unseen},
-			pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Certain, pasar.BlameEnvironment},
-		"kill -9, and the machine counts": {Evidence{Exit: sig(syscall.SIGKILL), OOMKills: so(0)},
-			pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Certain, pasar.BlameEnvironment},
-		"137, and the machine counts": {Evidence{Exit: code(137), OOMKills: so(0)},
-			pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Likely, pasar.BlameEnvironment},
-		"kill -9, and nobody counts": {Evidence{Exit: sig(syscall.SIGKILL)}, pasar.CodeSignal, "killed by SIGKILL", pasar.Certain, pasar.BlameJob},
-
-		"its unit was stopped": {Evidence{Exit: sig(syscall.SIGTERM), Asked: true, Phase: Running},
-			pasar.CodeInterrupted, "ended by SIGTERM: its supervisor was sent SIGTERM from outside pasar and passed it on, as on a shutdown, a logout or when its unit is stopped", pasar.Certain, pasar.BlameEnvironment},
-		"its unit was stopped, and it said why it left": {Evidence{Exit: code(1), Asked: true, Log: logged(badLR)},
-			pasar.CodeInterrupted, "exited with code 1: its supervisor was sent SIGTERM from outside pasar and passed it on, as on a shutdown, a logout or when its unit is stopped", pasar.Certain, pasar.BlameEnvironment},
-		"its unit was stopped, and it was done": {Evidence{Exit: code(0), Asked: true}, pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
-		"cancelled on a shutdown": {Evidence{Exit: sig(syscall.SIGTERM), Asked: true, Stop: cancel, StopStep: pasar.StepTerm},
-			pasar.CodeCancelled, "cancelled by ada: it ended on SIGTERM", pasar.Certain, pasar.BlameUser},
-
-		"Ctrl-C": {Evidence{Exit: sig(syscall.SIGINT), Typed: true, TypedBy: "pts/3, process 9", TypedBefore: pasar.Duration(1500 * time.Millisecond)},
-			pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at pts/3, process 9, 1.5s before it ended", pasar.Certain, pasar.BlameUser},
-		"Ctrl-C, says a shell": {Evidence{Exit: code(130), Typed: true},
-			pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at an attached terminal", pasar.Certain, pasar.BlameUser},
-		"Ctrl-C, and a traceback": {Evidence{Exit: sig(syscall.SIGINT), Typed: true, TypedBy: "pts/3, process 9", Log: numbered("epoch 1", "Traceback (most recent call last):", `  File "train.py", line 9, in <module>`, "    step()", "KeyboardInterrupt")},
-			pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at pts/3, process 9", pasar.Certain, pasar.BlameUser},
-		"Ctrl-C, caught": {Evidence{Exit: code(1), Typed: true, Log: numbered("epoch 1", "Traceback (most recent call last):", `  File "train.py", line 9, in <module>`, "    step()", "KeyboardInterrupt")},
-			pasar.CodeInterrupted, "interrupted by SIGINT: Ctrl-C typed at an attached terminal", pasar.Certain, pasar.BlameUser},
-		"Ctrl-C was typed, and something else ended it": {Evidence{Exit: code(1), Typed: true, Log: logged(badLR)},
-			pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
-		"Ctrl-\\": {Evidence{Exit: sig(syscall.SIGQUIT), Quit: true, TypedBy: "process 9"},
-			pasar.CodeSignal, `killed by SIGQUIT: Ctrl-\ typed at process 9`, pasar.Certain, pasar.BlameUser},
-
-		"a segmentation fault": {Evidence{Exit: sig(syscall.SIGSEGV), Kernel: []string{segvLine}},
-			pasar.CodeSignal, "killed by SIGSEGV: segfault at 10 in libtorch_cuda.so", pasar.Certain, pasar.BlameJob},
-		"an illegal instruction, says a shell": {Evidence{Exit: code(132), Kernel: []string{opLine}},
-			pasar.CodeSignal, "killed by SIGILL: trap invalid opcode in model.so", pasar.Certain, pasar.BlameJob},
-		"a fault that it lived through": {Evidence{Exit: code(1), Kernel: []string{segvLine}, Log: logged(badLR)},
-			pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
-		"damaged memory": {Evidence{Exit: sig(syscall.SIGBUS), Kernel: []string{poison}},
-			pasar.CodeSignal, "killed by SIGBUS: the machine's memory is damaged where it was used, says the kernel", pasar.Certain, pasar.BlameMachine},
-		"a forbidden system call": {Evidence{Exit: sig(syscall.SIGSYS), Kernel: []string{forbidden}},
-			pasar.CodeSignal, "killed by SIGSYS: a sandbox forbids a system call that it made (number 321)", pasar.Certain, pasar.BlameEnvironment},
-	} {
+	for _, c := range hostCases {
+		name := c.name
 		v := judgeHost(c.e)
 		if v.Reason != c.reason || v.Summary != c.summary || v.Confidence != c.conf || v.Blame != c.blame {
 			t.Errorf("%s: %s %q (%s, %s)\nwant %s %q (%s, %s)", name, v.Reason, v.Summary, v.Confidence, v.Blame, c.reason, c.summary, c.conf, c.blame)
