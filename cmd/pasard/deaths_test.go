@@ -75,9 +75,10 @@ type running struct {
 }
 
 // deaths is all of them; there are to be at least so many.
-var deaths = [][]death{signalDeaths, statusDeaths, nativeDeaths, pythonDeaths, workerDeaths, shellDeaths, systemDeaths, limitDeaths, runtimeDeaths}
+var deaths = [][]death{signalDeaths, statusDeaths, nativeDeaths, pythonDeaths, workerDeaths, shellDeaths, systemDeaths, limitDeaths, runtimeDeaths,
+	logDeaths, moreDeaths}
 
-const fewestDeaths = 75
+const fewestDeaths = 200
 
 // TestDeathsAreTold runs programs that die, all under one daemon, and holds each verdict.
 func TestDeathsAreTold(t *testing.T) {
@@ -507,7 +508,7 @@ func (g *grave) compile(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, argv := range [][]string{
 		{"gcc", "-O0", "-g", "-fstack-protector-all", "-w", "-o", g.dir + "/bin/die-c", "testdata/deaths/die.c"},
-		{"g++", "-O0", "-w", "-o", g.dir + "/bin/die-cc", "testdata/deaths/die.cc"},
+		{"g++", "-O0", "-w", "-std=c++17", "-o", g.dir + "/bin/die-cc", "testdata/deaths/die.cc"},
 		{"go", "build", "-trimpath", "-o", g.dir + "/bin/die-go", "testdata/deaths/die.go"},
 	} {
 		if _, err := exec.LookPath(argv[0]); err != nil {

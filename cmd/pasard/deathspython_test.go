@@ -75,6 +75,8 @@ raise ConfigError('heads (7) must divide width (512)')
 		reason: pasar.CodeSignal, root: "Segmentation fault", summary: "SIGSEGV"},
 	{name: "Python interrupting itself", py: "print('epoch 1')\nraise KeyboardInterrupt\n",
 		reason: pasar.CodeInterrupted, root: "KeyboardInterrupt", summary: "SIGINT"},
+	{name: "Python leaving with words", py: "import sys\nprint('eval')\nsys.exit('the score 0.31 is below the bar of 0.40')\n",
+		reason: pasar.CodeExit, root: "the score 0.31 is below the bar of 0.40", summary: "code 1"},
 	{name: "Python leaving without words", py: "import sys\nsys.exit(3)\n", reason: pasar.CodeExit, summary: "code 3"},
 	{name: "Python pipe that nobody reads", needs: []string{"python3"},
 		bash:   "set -o pipefail\npython3 -c 'for i in range(10**6): print(i)' | head -n 1\n",
@@ -229,6 +231,8 @@ if __name__ == '__main__':
     with concurrent.futures.ProcessPoolExecutor(2) as p:
         p.submit(work, 1).result()
 `, reason: pasar.CodeException, root: "BrokenProcessPool: A process in the process pool was terminated abruptly"},
+	{name: "a subprocess fails", py: "import subprocess\nsubprocess.run(['sh', '-c', 'echo \"tokenize: error: shard 7 is torn\" >&2; exit 3'], check=True)\n",
+		reason: pasar.CodeException, root: "tokenize: error: shard 7 is torn"},
 	{name: "a subprocess segfaults", py: "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'], check=True)\n",
 		reason: pasar.CodeSignal, root: "died with <Signals.SIGSEGV: 11>.", summary: "SIGSEGV"},
 	{name: "a subprocess raises", py: `import subprocess, sys

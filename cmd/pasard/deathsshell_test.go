@@ -53,6 +53,7 @@ gcc -shared -fPIC -o libshards.so lib.c
 		reason: pasar.CodeFileMissing, root: "tar: data.tar: Cannot open: No such file or directory"},
 	{name: "git clone of a path that isn't there", bash: "set -e\ngit clone /srv/no/such.git src\n", needs: []string{"git"},
 		reason: pasar.CodeFileMissing, root: "repository '/srv/no/such.git' does not exist"},
+	{name: "rm of what it may not remove", as: nobody, bash: "set -e\nrm -f /etc/passwd\n", reason: pasar.CodePermission, root: "cannot remove '/etc/passwd'"},
 	{name: "bash redirection to a file it may not write", as: nobody, bash: "set -e\necho x >/etc/passwd\n",
 		reason: pasar.CodePermission, root: "/etc/passwd: Permission denied"},
 	{name: "mkdir where it may not", as: nobody, bash: "set -e\nmkdir /usr/runs\n",

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 #endif
+
+char *__strcpy_chk(char *, const char *, size_t);
 
 static volatile int zero;
 
@@ -111,6 +114,29 @@ int main(int argc, char **argv) {
 				return 1;
 			}
 		}
+	}
+	if (!strcmp(how, "bind") || !strcmp(how, "connect")) {
+		struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
+		to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (!strcmp(how, "bind")) {
+			to.sin_port = htons(atoi(getenv("PORT")));
+			if (bind(fd, (struct sockaddr *)&to, sizeof to)) {
+				perror("bind");
+				return 1;
+			}
+		} else if (connect(fd, (struct sockaddr *)&to, sizeof to)) {
+			perror("connect");
+			return 1;
+		}
+	}
+	if (!strcmp(how, "open") && open(argv[2], O_RDONLY) < 0) {
+		perror(argv[2]);
+		return 1;
+	}
+	if (!strcmp(how, "overflow")) {
+		char small[4];
+		__strcpy_chk(small, "eight characters", sizeof small);
 	}
 	if (!strcmp(how, "lock")) {
 		void *p = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -45,6 +45,24 @@ func main() {
 		if _, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT")); err != nil {
 			log.Fatal(err)
 		}
+	case "dial":
+		if _, err := net.Dial("tcp", "127.0.0.1:9"); err != nil {
+			log.Fatal(err)
+		}
+	case "read":
+		if _, err := os.ReadFile(os.Args[2]); err != nil {
+			log.Fatal(err)
+		}
+	case "write":
+		if err := os.WriteFile(os.Args[2], []byte("x"), 0o600); err != nil {
+			log.Fatal(err)
+		}
+	case "files":
+		for {
+			if _, err := os.Open("/dev/null"); err != nil {
+				log.Fatal(err)
+			}
+		}
 	case "open":
 		if _, err := os.Open("shards/000.tar"); err != nil {
 			log.Fatal(err)
