@@ -33,8 +33,9 @@ type reading struct {
 	past   []cause     // what was
 	last   int         // index of the last line that shows the program getting on; -1: none
 	traces traces
-	said   *cause // what says it best; nil: nothing
-	usage  bool   // within what a program prints of its options
+	shapes map[string]bool // of the lines that are why, but for numbers, while those are alive: a flood of one is read once
+	said   *cause          // what says it best; nil: nothing
+	usage  bool            // within what a program prints of its options
 }
 
 // others is how many lines of other processes' work say that an error of one of them was lived through: those
@@ -76,6 +77,16 @@ var (
 	indented = regexp.MustCompile(`^(?:\s|-|\[)`)
 )
 
+// mayTry reports whether a line, in lower case, may speak of a new try.
+func mayTry(lower string) bool {
+	for _, w := range []string{"try", "attempt", "trial", "run ", "run:", "restart"} {
+		if strings.Contains(lower, w) {
+			return true
+		}
+	}
+	return false
+}
+
 // standalone matches an exception without a traceback before it: its class, and what it says.
 var standalone = regexp.MustCompile(`^(?:[A-Za-z_][\w$]*(?:\.|::|/))*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Abort|Err|Timeout|NotFound|Overflow|Unavailable)(?:: ?\S|$| \[)|^(?:[a-z_]\w*\.)+[A-Z]\w+: \S`)
 
@@ -84,7 +95,7 @@ var weak = regexp.MustCompile(`^(?:[\w.]*\.)?(?:BrokenPipeError|EOFError|Connect
 
 // read finds in a log what may be why.
 func read(log []pasar.Line, exit *pasar.Exit) *reading {
-	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}}
+	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}}
 	b := book()
 	var ids, extras []int
 	for i := range log {
@@ -94,6 +105,12 @@ func read(log []pasar.Line, exit *pasar.Exit) *reading {
 		tracing := slices.Contains(extras, mayTrace)
 		if !tracing && len(ids) == 0 && len(extras) == 0 && len(r.alive) == 0 && r.traces.open == 0 {
 			continue
+		}
+		if len(r.alive) > 0 && mayTry(lower) && anotherTry.MatchString(listen(log[i].Text).body) {
+			for k := range r.alive {
+				r.alive[k].tries++
+			}
+			r.last = i
 		}
 		r.line(i, b, ids, len(extras) > 0, tracing)
 	}
@@ -126,13 +143,16 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 		r.last = i
 		return
 	}
-	if len(r.alive) > 0 && anotherTry.MatchString(s.body) {
-		for k := range r.alive {
-			r.alive[k].tries++
+	shape := ""
+	if p.part == plain && len(r.alive) > 0 {
+		if shape = shapeOf(&s); r.shapes[shape] {
+			return
 		}
-		r.last = i
 	}
 	if c, ok := r.causeOf(i, &s, p, b, ids, mayRaise); ok {
+		if shape != "" {
+			r.shapes[shape] = true
+		}
 		r.add(c)
 		return
 	}
@@ -251,7 +271,27 @@ func (r *reading) goOn(source string) {
 		}
 		r.past = append(r.past, c)
 	}
+	if len(kept) < len(r.alive) {
+		clear(r.shapes)
+	}
 	r.alive = kept
+}
+
+// shapeOf is a line's source and text with every number as one 0.
+func shapeOf(s *said) string {
+	b := make([]byte, 0, len(s.source)+1+len(s.body))
+	b = append(append(b, s.source...), 0)
+	for i := 0; i < len(s.body); i++ {
+		c := s.body[i]
+		if c >= '0' && c <= '9' {
+			if b[len(b)-1] != '0' {
+				b = append(b, '0')
+			}
+			continue
+		}
+		b = append(b, c)
+	}
+	return string(b)
 }
 
 // aTool matches complaints of the small programs that scripts are made of.

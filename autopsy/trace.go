@@ -28,8 +28,8 @@ var (
 	chainedBy = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
 	// passedOver begins what the interpreter says of exceptions that end nothing.
 	passedOver = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
-	// stackLine matches frames of other languages: Java and Node, Go, Rust, C++, Julia, gdb.
-	stackLine = regexp.MustCompile(`^\s+at \S|^\s*\[?\d+\]? .* @ \S|^\t/?\S+\.go:\d+|^goroutine \d+|^\s*\d+: +0x[0-9a-f]+|^\s*#\d+ +0x|^\s+\d+: \S+::|^(?:/\S+|\S+\.so\S*)\([^)]*\)\s?\[0x|^[0-9a-f]{8,}-[0-9a-f]{8,} [r-][w-][x-]|^frame #\d+|^Detected at node|^<stack traces unavailable|defined at \(most recent call last\)`)
+	// addressed matches frames that have an address or a place: Rust, C++, gdb, Julia, and lines of a memory map.
+	addressed = regexp.MustCompile(`^\s*\d+: +(?:0x[0-9a-f]|\S+::)|^\s*#\d+ +0x|^(?:/\S+|\S+\.so\S*)\([^)]*\)\s?\[0x|^[0-9a-f]{8,}-[0-9a-f]{8,} [r-][w-][x-]|^\s*\[?\d+\]? .* @ \S`)
 )
 
 // A trace is a traceback under way of one source.
@@ -80,7 +80,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 	body := s.body
 	switch {
 	case !may && !tr.open:
-		if stackLine.MatchString(body) {
+		if ofStack(body) {
 			return placed{part: frame, at: -1}
 		}
 		return placed{part: plain, at: -1}
@@ -98,7 +98,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		*tr = trace{open: true, chained: tr.chained, ignored: tr.ignored && tr.open, indent: -1, at: -1}
 		return placed{part: frame, at: -1}
 	case !tr.open:
-		if stackLine.MatchString(body) {
+		if ofStack(body) {
 			return placed{part: frame, at: -1}
 		}
 		return placed{part: plain, at: -1}
@@ -112,7 +112,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 			tr.at, tr.own = i, own
 		}
 		return placed{part: frame, at: -1}
-	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || boxed.MatchString(body) || stackLine.MatchString(body):
+	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || boxed.MatchString(body) || ofStack(body):
 		return placed{part: frame, at: -1}
 	case s.boxed, tr.indent < 0 && !tr.headed && strings.HasPrefix(body, "    "):
 		return placed{part: frame, at: -1}
@@ -124,6 +124,22 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 	}
 	*tr = trace{indent: -1, at: -1}
 	return p
+}
+
+// ofStack reports whether a line is a frame of another language's stack.
+func ofStack(body string) bool {
+	if body == "" {
+		return false
+	}
+	trimmed := strings.TrimLeft(body, " \t")
+	switch {
+	case len(trimmed) < len(body) && strings.HasPrefix(trimmed, "at "), // Java, Node
+		body[0] == '\t' && strings.Contains(trimmed, ".go:"),
+		strings.HasPrefix(body, "goroutine "), strings.HasPrefix(body, "frame #"),
+		strings.HasPrefix(body, "Detected at node"), strings.HasPrefix(body, "<stack traces unavailable"), strings.Contains(body, "defined at (most recent call last)"):
+		return true
+	}
+	return trimmed != "" && strings.IndexByte("[#/0123456789abcdef", trimmed[0]) >= 0 && addressed.MatchString(body)
 }
 
 // A subject is what the frames of a traceback are about, where the exception alone doesn't say.
