@@ -28,7 +28,7 @@ var memoryLog = []logRule{
 	{name: "a batch system's memory limit", has: "term_memlimit|lsf memory usage limit|exceeded limit|exceeds limit|memory usage exceeded|exceeded memory", also: `TERM_MEMLIMIT|LSF memory usage limit|job killed: (?:p?v?mem|mem) .*exceeded limit|memory usage (?:has )?exceeded (?:request_memory|the limit)|PBS: .*\bmem\b.*exceed`,
 		code: pasar.CodeKernelOOM, says: "killed by the batch system for its memory limit", sure: pasar.Certain},
 	{name: "Dask's nanny", has: "memory budget", also: `exceeded 9\d% memory budget.*`,
-		code: pasar.CodeKernelOOM, says: "killed by Dask's nanny for its memory"},
+		code: pasar.CodeKernelOOM, says: "killed by Dask's nanny for its memory", sure: pasar.Likely},
 	{name: "Dask misses a worker", has: "killedworker", also: `KilledWorker.*`, code: pasar.CodeKernelOOM, kind: echoes, sure: pasar.Guess},
 
 	// /dev/shm.
@@ -43,7 +43,7 @@ var memoryLog = []logRule{
 	{name: "no space in /dev/shm", has: "no space left on device|enospc", also: `(?:no space left on device|ENOSPC).*(?:/dev/shm|['"/]psm_\w+|/torch_\w+|/sem\.|/mp-\w+|plasma)|(?:/dev/shm|['"/]psm_\w+|/torch_\w+|/sem\.\w+|sem_open).*(?:no space left on device|ENOSPC)`,
 		code: pasar.CodeShmFull, sure: pasar.Certain},
 	{name: "Ray's object store", has: "objectstorefullerror|object store is full|plasma_store: out of memory|local object store is full", also: `ObjectStoreFullError|object store is full`,
-		code: pasar.CodeShmFull, says: "Ray's object store, in shared memory, is full"},
+		code: pasar.CodeShmFull, says: "Ray's object store, in shared memory, is full", sure: pasar.Certain},
 
 	// A kernel that needs more than a block may have is none of memory that ran out.
 	{name: "a kernel too large for a block", has: "out of resource: |outofresources|too much shared data|too many resources requested|exceeds shared memory|shared memory limit|launch out of resources|launch_out_of_resources|maximum shared memory", also: `out of resource: (?:shared memory|registers|threads|tensor memory).*|OutOfResources\b.*|uses too much shared data.*|too many resources requested for launch|LAUNCH_OUT_OF_RESOURCES.*|(?:exceeds?|over|larger than)\b.{0,40}\bshared memory (?:limit|size|capacity|per block|available).*`,
