@@ -116,8 +116,8 @@ SignalException.__module__ = 'torch.distributed.elastic.multiprocessing.api'
 def term(n, _):
     raise SignalException(f'Process {os.getpid()} got signal: {n}')
 signal.signal(signal.SIGTERM, term)
-os.write(1, b'ready\n')
 try:
+    os.write(1, b'ready\n')
     while True:
         time.sleep(600)
 except SignalException:
