@@ -194,7 +194,7 @@ var cases = []struct {
 	{"the machine's memory, below its own limit", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 0, 1)},
 		pasar.CodeKernelOOM, "killed by the kernel: the machine was out of host memory", pasar.Certain, pasar.BlameMachine},
 	{"a kill without the kernel's", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(pasar.GiB, true, 0, 0)},
-		pasar.CodeSignal, "killed by SIGKILL", pasar.Certain, pasar.BlameJob},
+		pasar.CodeSignal, "killed by SIGKILL from outside pasar; not by the kernel for want of memory", pasar.Certain, pasar.BlameEnvironment},
 	{"a kill where nothing is counted", Evidence{Exit: sig(syscall.SIGKILL), Cgroup: oomed(-1, false, -1, -1)},
 		pasar.CodeSignal, "killed by SIGKILL", pasar.Certain, pasar.BlameJob},
 	{"a limit that was hit and no kill", Evidence{Exit: code(3), Cgroup: oomed(pasar.GiB, true, 5, 0)},
@@ -350,6 +350,9 @@ func TestAKillForMemorySaysWhatWasCounted(t *testing.T) {
 func TestEveryRuleIsNamedAndDecidesACase(t *testing.T) {
 	won := map[*rule]bool{}
 	for _, c := range cases {
+		won[apply(&c.e)] = true
+	}
+	for _, c := range hostCases {
 		won[apply(&c.e)] = true
 	}
 	names := map[string]bool{}

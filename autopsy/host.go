@@ -112,6 +112,20 @@ var hostMemoryRules = []rule{
 		blame:      pasar.BlameMachine,
 		evidence:   hostEvidence,
 	},
+	{
+		name: "a child killed for want of memory, says the kernel's log",
+		when: func(e *Evidence) bool {
+			return failed(e) && e.kernelLine(kernelOOM) != "" && e.found().kill() != nil && !e.found().outlivedKill()
+		},
+		code: pasar.CodeKernelOOM,
+		summary: func(e *Evidence) string {
+			return "the kernel killed a process of it because host memory ran out: " + e.found().kill().quote() + "; then it " + exited(e)
+		},
+		hint:       say("say with --ram what it needs, so that it starts when that is free; else let it use less"),
+		confidence: pasar.Certain,
+		blame:      pasar.BlameMachine,
+		evidence:   hostEvidence,
+	},
 }
 
 // askedRules are about attempts whose supervisor was asked to end, as services are: it passed that on. They stand
@@ -333,7 +347,9 @@ func typist(e *Evidence) string {
 // hostEvidence is the root line and what the kernel's log said.
 func hostEvidence(e *Evidence) []pasar.Line {
 	lines := rootLine(e)
-	if c := e.why(); c != nil {
+	if c := e.found().kill(); c != nil {
+		lines = c.evidence(e)
+	} else if c := e.why(); c != nil {
 		lines = c.evidence(e)
 	}
 	kernel := e.Kernel[:min(len(e.Kernel), 3)]

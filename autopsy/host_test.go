@@ -9,24 +9,6 @@ import (
 	"pasar"
 )
 
-// hostOrder is where the host's rules stand among those that don't read the log.
-var hostOrder = []group{
-	{"lost, says the host", hostLostRules}, {"pasar's own doing", ownRules}, {"never ran", launchRules}, {"success", successRules},
-	{"the kernel's word", memoryRules}, {"the host's word on memory", hostMemoryRules}, {"the GPU's faults", xidRules},
-	{"its service was stopped", askedRules}, {"keys", typedRules}, {"the log", []rule{causeRule}}, {"the host's word on signals", hostSignalRules}, {"status", statusRules},
-}
-
-func judgeHost(e Evidence) pasar.Verdict {
-	for _, g := range hostOrder {
-		for i := range g.rules {
-			if g.rules[i].when(&e) {
-				return g.rules[i].verdict(&e)
-			}
-		}
-	}
-	return unexplained.verdict(&e)
-}
-
 func so(n int64) *int64 { return &n }
 
 const (
@@ -118,6 +100,8 @@ var hostCases = []struct {
 		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
 	{"damaged memory", Evidence{Exit: sig(syscall.SIGBUS), Kernel: []string{poison}},
 		pasar.CodeSignal, "killed by SIGBUS: the machine's memory is damaged where it was used, says the kernel", pasar.Certain, pasar.BlameMachine},
+	{"a child killed by the kernel", Evidence{Exit: code(3), Kernel: []string{oomLine, killLine}, Log: numbered("job.sh: line 1: 42 Killed                  python load.py", "worker ended with 137")},
+		pasar.CodeKernelOOM, "the kernel killed a process of it because host memory ran out: job.sh: line 1: 42 Killed                  python load.py; then it exited with code 3", pasar.Certain, pasar.BlameMachine},
 	{"a forbidden system call", Evidence{Exit: sig(syscall.SIGSYS), Kernel: []string{forbidden}},
 		pasar.CodeSignal, "killed by SIGSYS: a sandbox forbids a system call that it made (number 321)", pasar.Certain, pasar.BlameEnvironment},
 }
@@ -125,7 +109,7 @@ var hostCases = []struct {
 func TestTheHostsWord(t *testing.T) {
 	for _, c := range hostCases {
 		name := c.name
-		v := judgeHost(c.e)
+		v := Attribute(c.e)
 		if v.Reason != c.reason || v.Summary != c.summary || v.Confidence != c.conf || v.Blame != c.blame {
 			t.Errorf("%s: %s %q (%s, %s)\nwant %s %q (%s, %s)", name, v.Reason, v.Summary, v.Confidence, v.Blame, c.reason, c.summary, c.conf, c.blame)
 		}

@@ -39,6 +39,10 @@ func ReadLog(raw []byte, first int) []pasar.Line {
 	kept := 0
 	for i := len(lines) - 1; i >= 0; i-- {
 		if kept += len(lines[i].Text) + 1; kept > keptBytes {
+			if i == len(lines)-1 { // one line that is longer: its end
+				lines[i].Text = strings.ToValidUTF8(lines[i].Text[len(lines[i].Text)-keptBytes:], "")
+				return lines[i:]
+			}
 			return lines[i+1:]
 		}
 	}

@@ -15,30 +15,27 @@ var goesOnWith = regexp.MustCompile(`(?i)\b(?:epochs?|steps?|iter(?:ation)?s?|ba
 	`|^\[\s*\d+\s*/\s*\d+\]`)
 
 // recovers matches what a program says when it got over something.
-var recovers = regexp.MustCompile(`(?i)\b(?:resum(?:ed|ing) (?:from|at|training)|restored? (?:from|checkpoint)|recovered|reconnected|connection (?:restored|re-?established)|succeeded (?:after|on)|(?:retry|attempt) (?:\d+ )?(?:succeeded|ok\b|worked)|starting from scratch|` +
+var recovers = regexp.MustCompile(`(?i)\b(?:resum(?:ed|ing) (?:from|at|training)|restored? (?:from|checkpoint)|recovered|reconnected|second (?:try|run|attempt) ok|connected .{0,40}after \d+ attempts|going on\b|connection (?:restored|re-?established)|succeeded (?:after|on)|(?:retry|attempt) (?:\d+ )?(?:succeeded|ok\b|worked)|starting from scratch|` +
 	`batch(?: size)?(?: of)? \d+ (?:fits|ok|works)|loaded .{0,60}\bfrom (?:the )?(?:cache|hub|mirror|backup|prev)|\w+ skipped$|continuing (?:without|with|from|anyway)|(?:child|worker|part|task|shard|job)\b.{0,24}\b(?:finished|done|completed|respawned|up)$|downloaded after|download(?:ed)? (?:complete|ok)|using (?:the )?(?:fallback|cached))`)
 
 // anotherTry matches the start of a new try at the whole: what ended the one before didn't end the job.
 var anotherTry = regexp.MustCompile(`(?i)^\W*(?:(?:re)?try|attempt|trial|run|restart(?:ing)?)[ #:(]*\d+\s*(?:of|/|out of)\s*\d+|will restart worker group|\brestarting (?:training|the (?:job|worker|training|process)|worker|from)|^\W*(?:starting|begin(?:ning)?) (?:attempt|try|retry)\b`)
 
 // mishap matches lines that speak of something going wrong; they are no progress, whatever they count.
-var mishap = regexp.MustCompile(`\w(?:Error|Exception|Interrupt)\b|(?i:\b(?:error|fatal|panic(?:ked)?|failed|failure|abort(?:ed|ing)?|cannot|can't|killed|denied|traceback|timed out|timeout|out of memory|terminat\w+|invalid|exceeded|stopp(?:ed|ing)|exiting|giving up|corrupt\w*|diverged|nan|inf)\b)`)
+var mishap = regexp.MustCompile(`\w(?:Error|Exception|Interrupt)\b|(?i:\b(?:error|fatal|panic(?:ked)?|failed|failure|abort(?:ed|ing)?|cannot|can't|killed|denied|traceback|timed out|timeout|out of memory|terminat\w+|invalid|exceeded|stopp(?:ed|ing)|exiting|giving up|corrupt\w*|diverged)\b)`)
 
 // goesOn reports whether a line shows that the program got on with its work. A state of a bar that was drawn
 // before shows nothing.
 func (s *said) goesOn() bool {
 	if s.level == failure || mishap.MatchString(s.body) && !recovers.MatchString(s.body) {
-		return s.level != failure && lossy.MatchString(s.body)
+		return false
 	}
 	return goesOnWith.MatchString(s.body) || isBar(s.body) || recovers.MatchString(s.body)
 }
 
-// lossy matches lines of numbers in which something not finite stands among progress: {'loss': nan, 'epoch': 3}.
-var lossy = regexp.MustCompile(`(?i)^[{\[(]?["']?(?:loss|epoch|step|iter)["']?\s*[:= ]\s*\S+.*\b(?:nan|inf)\b|\bloss[:= ]+(?:nan|inf)\b.*(?:skipp|epoch|step|lr|grad)`)
-
 // livedThrough matches what a line says itself of an error that it speaks of: that the program goes on.
 var livedThrough = regexp.MustCompile(`(?i)\((?:skipp\w+|ignor\w+|continuing\b[^)]*|cache turned off|non-?fatal|retry\w*|using [^)]*|will retry[^)]*|optional|harmless|not fatal)\)?|` +
-	`[,;:.-] ?(?:skipp(?:ing|ed)\b|ignor(?:ing|ed)\b|continuing\b|falling back\b|fall back\b|retry(?:ing)?\b|trying (?:again|another|prev|the next|next|with|a smaller|smaller)|using (?:cpu|the|a|default|cached|fallback|local|eager|slow)\b|reconnecting|will (?:retry|be retried|continue|use|fall)|disabling\b|disabled\b|halving\b|reducing (?:the )?batch|(?:streaming|reading|loading|using|running|computing) .{0,40}\binstead\b|proceeding|entering retry loop)|` +
+	`[,;:.-] ?(?:skipp(?:ing|ed)\b|(?:gradients?|batch|sample|step|update) (?:dropped|skipped|ignored|discarded)\b|going on\b|ignor(?:ing|ed)\b|continuing\b|falling back\b|fall back\b|retry(?:ing)?\b|trying (?:again|another|prev|the next|next|with|a smaller|smaller)|using (?:cpu|the|a|default|cached|fallback|local|eager|slow)\b|reconnecting|will (?:retry|be retried|continue|use|fall)|disabling\b|disabled\b|halving\b|reducing (?:the )?batch|(?:streaming|reading|loading|using|running|computing) .{0,40}\binstead\b|proceeding|entering retry loop)|` +
 	`\bskipping (?:this|sample|batch|file|it|bad)|\bnon-?fatal\b`)
 
 // quoted matches lines that only carry phrases: echoed commands, settings, help, advice, tables of zeros.

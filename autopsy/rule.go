@@ -30,12 +30,17 @@ type group struct {
 // what the kernel says of it, and then how the main process ended. Rules that read the log belong before the last group: whatever a
 // program says of its end is more than its status says.
 var groups = []group{
+	{"lost, and the host knows how", hostLostRules},
 	{"pasar's own doing", ownRules},
 	{"never ran", launchRules},
 	{"success", successRules},
 	{"the kernel's word", memoryRules},
+	{"other memory killers", hostMemoryRules},
 	{"the GPU's faults", xidRules},
+	{"the supervisor was asked to end", askedRules},
+	{"keys that were typed", typedRules},
 	{"the log", []rule{causeRule}},
+	{"signals of which the host knows", hostSignalRules},
 	{"status", statusRules},
 }
 

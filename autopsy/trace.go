@@ -22,7 +22,9 @@ var (
 	carets     = regexp.MustCompile(`^\s*[~^]+\s*$`)
 	repeated   = regexp.MustCompile(`^\s*\[Previous line repeated`)
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
-	cppTrace   = regexp.MustCompile(`C\+\+ Traceback`)
+	// bare matches an exception that says what it is on the next line.
+	bare     = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception):$`)
+	cppTrace = regexp.MustCompile(`C\+\+ Traceback`)
 	// header matches what is said before the line that says what happened: Rust's panics, R's errors.
 	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$|Graph execution error:\s*$|^Fatal error:$|FOAM FATAL (?:IO )?ERROR:`)
 	chainedBy = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
@@ -40,7 +42,8 @@ type trace struct {
 	indent  int  // of the last "File" line; -1: none yet
 	at      int  // index of the last of them that is the program's own, else of the last; -1: none
 	own     bool
-	headed  bool // its next line is the exception
+	headed  bool   // its next line is the exception
+	class   string // of that, if the line before has it alone
 	about   subject
 }
 
@@ -118,6 +121,11 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		return placed{part: frame, at: -1}
 	}
 	s.body = strings.TrimLeft(body, " |")
+	if bare.MatchString(s.body) && !strings.Contains(s.body, "ChildFailedError") && !tr.headed && !tr.ignored {
+		tr.headed, tr.class, tr.indent = true, s.body, -1
+		return placed{part: frame, at: -1}
+	}
+	s.body = tr.class + s.body
 	p := placed{part: exception, chained: tr.chained, at: tr.at, about: tr.about}
 	if tr.ignored {
 		p.part = ignored
