@@ -396,7 +396,7 @@ func (r *reading) comesOf(i int) bool {
 		switch {
 		case c.chained && !b.chained && b.said.source == c.said.source && b.raised:
 			return true
-		case c.tool && b.rank <= ofProgram && !b.tool:
+		case c.tool && b.rank <= ofPeers && !b.tool:
 			return true
 		case (b.code == pasar.CodeSignal || b.code == pasar.CodeDiverged) && c.rank == ofSurrounding: // what a killed process didn't write is missing
 			return true

@@ -23,10 +23,12 @@ var (
 	repeated   = regexp.MustCompile(`^\s*\[Previous line repeated`)
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
 	// bare matches an exception that says what it is on the next line.
-	bare     = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception):$`)
+	bare = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception):$`)
+	// ruled matches those that a table or the like follows.
+	ruled    = regexp.MustCompile(`ChildFailedError|PapermillExecutionError`)
 	cppTrace = regexp.MustCompile(`C\+\+ Traceback`)
 	// header matches what is said before the line that says what happened: Rust's panics, R's errors.
-	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[-]+\(.*:$|Graph execution error:\s*$|^Fatal error:$|FOAM FATAL (?:IO )?ERROR:`)
+	header    = regexp.MustCompile(`panicked at \S+:\d+:\d+:$|^Error in [\w.:<$@\[\x60-]+\(.*:$|Graph execution error:\s*$|^Fatal error:$|FOAM FATAL (?:IO )?ERROR:`)
 	chainedBy = regexp.MustCompile(`^\s*(?:\| *)*(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):`)
 	// passedOver begins what the interpreter says of exceptions that end nothing.
 	passedOver = regexp.MustCompile(`^\s*(?:Exception ignored in|--- Logging error ---|Error in atexit\._run_exitfuncs|Exception in thread QueueFeederThread)`)
@@ -121,7 +123,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		return placed{part: frame, at: -1}
 	}
 	s.body = strings.TrimLeft(body, " |")
-	if bare.MatchString(s.body) && !strings.Contains(s.body, "ChildFailedError") && !tr.headed && !tr.ignored {
+	if bare.MatchString(s.body) && !ruled.MatchString(s.body) && !tr.headed && !tr.ignored {
 		tr.headed, tr.class, tr.indent = true, s.body, -1
 		return placed{part: frame, at: -1}
 	}
