@@ -3,6 +3,7 @@ package autopsy
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"pasar"
@@ -28,25 +29,51 @@ func ReadLog(raw []byte, first int) []pasar.Line {
 		}
 		raw = raw[len(raw)-LogBytes:]
 	}
-	var lines []pasar.Line
-	number := first
-	for row := range strings.SplitSeq(string(raw), "\n") {
-		lines = appendRow(lines, row, number)
+	number := 0
+	if first > 0 {
+		number = first + bytes.Count(raw, []byte("\n"))
+	}
+	var rows [][]pasar.Line // from the last on: most of a long log is never looked at
+	kept := 0
+	for kept <= keptBytes {
+		i := bytes.LastIndexByte(raw, '\n')
+		row := appendRow(nil, string(raw[i+1:]), number)
+		for _, l := range row {
+			kept += len(l.Text) + 1
+		}
+		rows = append(rows, row)
+		if i < 0 {
+			break
+		}
+		raw = raw[:i]
 		if first > 0 {
-			number++
+			number--
 		}
 	}
+	slices.Reverse(rows)
+	return withinKept(slices.Concat(rows...))
+}
+
+// withinKept is the last lines of a log, as many as may be kept.
+func withinKept(lines []pasar.Line) []pasar.Line {
 	kept := 0
 	for i := len(lines) - 1; i >= 0; i-- {
 		if kept += len(lines[i].Text) + 1; kept > keptBytes {
-			if i == len(lines)-1 { // one line that is longer: its end
-				lines[i].Text = strings.ToValidUTF8(lines[i].Text[len(lines[i].Text)-keptBytes:], "")
-				return lines[i:]
-			}
 			return lines[i+1:]
 		}
 	}
 	return lines
+}
+
+// lineBytes bounds what is kept of one line: most of its beginning, and its end.
+const lineBytes = 8 << 10
+
+// shortened is a line without the middle of one that is very long.
+func shortened(s string) string {
+	if len(s) <= lineBytes {
+		return s
+	}
+	return strings.ToValidUTF8(s[:lineBytes*3/4], "") + " … " + strings.ToValidUTF8(s[len(s)-lineBytes/4:], "")
 }
 
 // appendRow appends what stands between two line ends.
@@ -57,7 +84,7 @@ func appendRow(lines []pasar.Line, row string, number int) []pasar.Line {
 	drawn := strings.IndexByte(row, '\r') >= 0
 	bars := 0
 	for text := range strings.SplitSeq(row, "\r") {
-		text = clean(text)
+		text = clean(shortened(text))
 		if text == "" {
 			continue
 		}
