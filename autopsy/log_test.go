@@ -27,7 +27,7 @@ func TestALogIsReadAsLines(t *testing.T) {
 			[]pasar.Line{{Number: 1, Text: "3%|# | 3/9"}, {Number: 1, Text: "4%|# | 4/9"}, {Number: 2, Text: "end"}}},
 	} {
 		if got := ReadLog([]byte(c.raw), c.first); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q\nwant %q", name, got, c.want)
+			t.Errorf("%s: %+v\nwant %+v", name, got, c.want)
 		}
 	}
 }
