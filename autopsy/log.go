@@ -104,7 +104,7 @@ func clean(s string) string {
 	if strings.IndexByte(s, '\b') >= 0 {
 		s = backspaced(s)
 	}
-	s = strings.TrimRight(s, " \t\x00")
+	s = strings.TrimRight(strings.ToValidUTF8(s, "\uFFFD"), " \t\x00")
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && unseen(r) }) {
 		return s
 	}
@@ -113,7 +113,7 @@ func clean(s string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, s)
 	return strings.TrimRight(s, " \t")
 }
 
