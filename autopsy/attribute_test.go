@@ -42,14 +42,21 @@ Traceback (most recent call last):
 ValueError: bad lr
 `
 
-var cases = []struct {
+// A deathCase is evidence, and what is to be said of it.
+type deathCase struct {
 	name    string
 	e       Evidence
 	reason  pasar.Code
 	summary string
 	conf    pasar.Confidence
 	blame   pasar.Blame
-}{
+}
+
+func (c *deathCase) isTold(v pasar.Verdict) bool {
+	return v.Reason == c.reason && v.Summary == c.summary && v.Confidence == c.conf && v.Blame == c.blame
+}
+
+var cases = []deathCase{
 	{"exit 0", Evidence{Exit: code(0), Log: logged(aTraceback), RunTime: pasar.Duration(90 * time.Minute)},
 		pasar.CodeCompleted, "completed after 1h30m", pasar.Certain, pasar.BlameJob},
 
@@ -247,7 +254,7 @@ func TestAttribute(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			v := Attribute(c.e)
-			if v.Reason != c.reason || v.Summary != c.summary || v.Confidence != c.conf || v.Blame != c.blame {
+			if !c.isTold(v) {
 				t.Errorf("%s, %s, %s: %s\nwant %s, %s, %s: %s", v.Reason, v.Confidence, v.Blame, v.Summary, c.reason, c.conf, c.blame, c.summary)
 			}
 			checkVerdict(t, v)
@@ -347,27 +354,53 @@ func TestAKillForMemorySaysWhatWasCounted(t *testing.T) {
 	}
 }
 
+// TestEveryRuleIsNamedAndDecidesACase takes the rules away one by one: then a case that its rule decides is told
+// differently, so that TestAttribute or TestTheHostsWord fails.
 func TestEveryRuleIsNamedAndDecidesACase(t *testing.T) {
-	won := map[*rule]bool{}
-	for _, c := range cases {
-		won[apply(&c.e)] = true
-	}
-	for _, c := range hostCases {
-		won[apply(&c.e)] = true
+	all := slices.Concat(cases, hostCases)
+	decides := map[*rule][]int{}
+	for i, c := range all {
+		r := apply(&c.e)
+		decides[r] = append(decides[r], i)
 	}
 	names := map[string]bool{}
-	for _, g := range groups {
-		for i := range g.rules {
-			r := &g.rules[i]
+	for g := range groups {
+		for i := range groups[g].rules {
+			r := &groups[g].rules[i]
 			if r.name == "" || names[r.name] {
-				t.Errorf("rule %q of %s", r.name, g.name)
+				t.Errorf("rule %q of %s", r.name, groups[g].name)
 			}
 			names[r.name] = true
-			if !won[r] {
-				t.Errorf("no case is decided by rule %q of %s", r.name, g.name)
-			}
+			useEvidenceRulesWithout(t, g, i, func() {
+				for _, k := range decides[r] {
+					if !all[k].isToldRight() {
+						return
+					}
+				}
+				t.Errorf("of %d cases that rule %q of %s decides, all are told the same without it", len(decides[r]), r.name, groups[g].name)
+			})
 		}
 	}
+}
+
+// isToldRight reports whether a case is told as it is to be. Without a rule that they count on, others may panic.
+func (c *deathCase) isToldRight() (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	return c.isTold(Attribute(c.e))
+}
+
+// useEvidenceRulesWithout does something while rule i of group g is away.
+func useEvidenceRulesWithout(t *testing.T, g, i int, do func()) {
+	t.Helper()
+	whole := groups
+	defer func() { groups = whole }()
+	groups = slices.Clone(whole)
+	groups[g].rules = slices.Delete(slices.Clone(whole[g].rules), i, i+1)
+	do()
 }
 
 func FuzzAttribute(f *testing.F) {

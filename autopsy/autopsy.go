@@ -115,5 +115,5 @@ func apply(e *Evidence) *rule {
 			}
 		}
 	}
-	return &unexplained // its own condition always holds, so this is never reached
+	return &unexplained
 }

@@ -27,14 +27,7 @@ var (
 )
 
 // hostCases are decided by the host's rules, or by others before or after them.
-var hostCases = []struct {
-	name    string
-	e       Evidence
-	reason  pasar.Code
-	summary string
-	conf    pasar.Confidence
-	blame   pasar.Blame
-}{
+var hostCases = []deathCase{
 	{"a unit killed for memory", Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "oom-kill", Phase: Running},
 		pasar.CodeLost, "lost: its whole unit was killed for want of memory, says systemd (oom-kill), its supervisor with it", pasar.Certain, pasar.BlameMachine},
 	{"a supervisor killed by the kernel", Evidence{Lost: "its supervisor (pid 7) ended without an exit record", UnitResult: "signal", Phase: Running, Kernel: []string{oomLine}},
@@ -110,7 +103,7 @@ func TestTheHostsWord(t *testing.T) {
 	for _, c := range hostCases {
 		name := c.name
 		v := Attribute(c.e)
-		if v.Reason != c.reason || v.Summary != c.summary || v.Confidence != c.conf || v.Blame != c.blame {
+		if !c.isTold(v) {
 			t.Errorf("%s: %s %q (%s, %s)\nwant %s %q (%s, %s)", name, v.Reason, v.Summary, v.Confidence, v.Blame, c.reason, c.summary, c.conf, c.blame)
 		}
 		if len(c.e.Kernel) > 0 && v.Reason != pasar.CodeCompleted && strings.Contains(v.Summary, "kernel") && c.e.Cgroup == nil {

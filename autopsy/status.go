@@ -101,13 +101,11 @@ var statusRules = []rule{
 		blame:      pasar.BlameUser,
 		evidence:   rootLine,
 	},
-	unexplained,
 }
 
-// unexplained applies to whatever is left.
+// unexplained is for whatever no rule applies to.
 var unexplained = rule{
 	name:       "exit",
-	when:       func(*Evidence) bool { return true },
 	code:       pasar.CodeExit,
 	summary:    func(e *Evidence) string { return exited(e) + lastWords(e) },
 	confidence: pasar.Certain,
