@@ -1,285 +1,121 @@
 package autopsy
 
 import (
-	"cmp"
-	"fmt"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"pasar"
 )
 
-// causeRule is the rule of what the log says: its texts are those of the rule that knows the line.
-var causeRule = rule{
-	name: "what the log says",
-	when: func(e *Evidence) bool {
-		return e.Exit != nil && e.why() != nil && e.why().counts(e)
-	},
-	summary:  func(e *Evidence) string { return e.why().summary(e) },
-	hint:     func(e *Evidence) string { return e.why().hint(e) },
-	evidence: func(e *Evidence) []pasar.Line { return e.why().evidence(e) },
+// A cause is a line of the log that may be why.
+type cause struct {
+	at      int // its index in the log
+	said    said
+	rule    *logRule // nil: an exception that no rule knows
+	span    [2]int   // of the body: the telling part
+	code    pasar.Code
+	rank    rank
+	kind    lineKind
+	raised  bool // it ends a traceback
+	chained bool // and came while or because another exception was handled
+	where   int  // index of the line that says where the exception was; -1: none
+	tool    bool // a small program of a script complains
+	tries   int  // new tries at the whole since
+	passed  int  // lines since by which others got on
 }
 
-// counts reports whether a cause says more than how the main process ended does.
-func (c *cause) counts(e *Evidence) bool {
+// standalone matches an exception without a traceback before it: its class, and what it says.
+var standalone = regexp.MustCompile(`^(?:[A-Za-z_][\w$]*(?:\.|::|/))*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Abort|Err|Timeout|NotFound|Overflow|Unavailable)(?:: ?\S|$| \[)|^(?:[a-z_]\w*\.)+[A-Z]\w+: \S`)
+
+// weak matches exceptions of processes whose partner went, and of programs that only leave.
+var weak = regexp.MustCompile(`^(?:[\w.]*\.)?(?:BrokenPipeError|EOFError|ConnectionResetError|ConnectionAbortedError|Empty|StopIteration|CancelledError|GeneratorExit|SystemExit|TerminatedWorkerError)\b|cannot schedule new futures|DataLoader worker \(pid\(s\)`)
+
+// causeOf is what a line may be why of; false if it is of no matter.
+func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayRaise bool) (cause, bool) {
+	c := cause{at: i, said: *s, raised: p.part == exception, chained: p.chained, where: p.at}
+	lower := strings.ToLower(s.body)
+	for _, id := range ids {
+		if span, ok := b.rules[id].match(s.body, lower); ok {
+			c.rule, c.span, c.code, c.kind = b.rules[id], span, b.rules[id].code, b.rules[id].kind
+			c.rank = factsOf[c.code].rank
+			break
+		}
+	}
+	if c.rule == nil {
+		switch {
+		case c.raised, mayRaise && standalone.MatchString(s.body):
+		case s.level == failure && mayRaise && words.MatchString(s.body): // a logger's, of an error and no more
+			c.rule, c.code, c.rank, c.kind = &vagueLog[0], pasar.CodeException, ofNothing, echoes
+			return c, !quoted.MatchString(s.body) && !livedThrough.MatchString(s.body) && !notVague.MatchString(s.body)
+		default:
+			return c, false
+		}
+		c.code, c.rank, c.span = pasar.CodeException, ofProgram, [2]int{0, len(s.body)}
+	}
+	c.refine(p.about)
+	if !c.raised && !c.heard(s) {
+		return c, false
+	}
+	if !c.raised && c.kind == tells && c.code != pasar.CodeNetwork && livedThrough.MatchString(s.body) {
+		return c, false
+	}
 	switch {
-	case c.rank == ofWarning:
-		return false
-	case c.rank == ofNoMatter:
-		return e.Exit.Code == exitFlush
-	case c.rank < ofNothing:
-		return true
+	case c.kind == follows && c.raised && !strings.Contains(s.body, "ChildFailedError") && !strings.Contains(s.body, "CalledProcessError"): // why if nothing else is
+		c.code, c.kind, c.rank = pasar.CodeException, echoes, ofNothing
+	case c.kind == follows:
+		c.rank = ofNothing
+	case c.raised && p.about&spawned != 0 && c.code == pasar.CodeBadCheckpoint:
+		c.rank = ofNothing
+	case !c.raised && s.level == warning && (c.code == pasar.CodeNetwork || c.code == pasar.CodeAuth):
+		c.rank = ofWarning
+	case (c.rule == nil || c.code == pasar.CodeNetwork || c.code == pasar.CodeCommError) && weak.MatchString(strings.TrimSpace(s.body)):
+		c.rank = ofNothing
+	case c.code == pasar.CodeSignal && c.rule.name != heapDamaged && signalIn(s.body) == "SIGABRT":
+		c.rank = ofNothing // who aborts has said why
+	case c.kind == echoes && (c.code == pasar.CodeException || c.code == pasar.CodeCommError || c.rule.sure == pasar.Guess):
+		c.rank = ofNothing
 	}
-	name := exitSignal(e)
-	return name == "" || name == "SIGABRT" && c.code == pasar.CodeException
+	return c, true
 }
 
-// exitFlush is how Python exits when what is left of its output can't be written.
-const exitFlush = 120
-
-// found is what the log says, read once.
-func (e *Evidence) found() *reading {
-	if e.read == nil {
-		e.read = read(e.Log, e.Exit)
-	}
-	return e.read
-}
-
-// why is the cause in the log; nil if it has none.
-func (e *Evidence) why() *cause { return e.found().said }
-
-// reason is the code of a cause. Shells say the same of a file that they can't execute and of one that they can't
-// open; the exit code tells which it was.
-func (c *cause) reason(e *Evidence) pasar.Code {
-	if c.rule == nil || e.Exit == nil {
-		return c.code
-	}
-	switch c.rule.name {
-	case shellFoundNone:
-		if e.Exit.Code == 127 && inScript.MatchString(c.said.body) {
-			return pasar.CodeBadCommand
-		}
-	case shellMayNot:
-		if m := refused.FindStringSubmatch(c.said.body); m != nil && e.Exit.Code != 126 && !aProgram.MatchString(m[1]) {
-			return pasar.CodePermission
-		}
-	}
-	return c.code
-}
-
+// words matches lines that say more than a word or two; notVague those that launchers print of others.
 var (
-	inScript = regexp.MustCompile(`(?:line )?\d+: `)
-	// refused matches what a shell may not touch: a program to start, or a file to write.
-	refused  = regexp.MustCompile(`(\S+): [^:]*$`)
-	aProgram = regexp.MustCompile(`^\.{1,2}/|\.(?:sh|py|pl|bin|run|exe|bash|out)$`)
+	words    = regexp.MustCompile(`^\S+ \S+ \S`)
+	notVague = regexp.MustCompile(`\b(?:exit(?:ed|s)?|returned?|return) (?:with )?(?:code|status)|exitcode|sample \d|failed \(|^Task \d`)
 )
 
-func (c *cause) facts(e *Evidence) facts { return factsOf[c.reason(e)] }
-
-func (c *cause) summary(e *Evidence) string {
-	f := c.facts(e)
-	says := f.says
-	if c.rule != nil && c.rule.says != "" && c.reason(e) == c.rule.code {
-		says = c.rule.says
+// heard reports whether a line counts that its logger holds to be of little matter, or that only carries phrases:
+// who is asked to end may say so in passing, and a warning of a try that failed is why the last one did.
+func (c *cause) heard(s *said) bool {
+	if quoted.MatchString(s.body) {
+		return false
 	}
-	switch c.reason(e) {
-	case pasar.CodeSignal:
-		says = c.bySignal(e, says)
-	case pasar.CodeInterrupted:
-		if name := cmp.Or(signalIn(c.said.body), exitSignal(e)); name != "" && !strings.Contains(says, name) {
-			says = "interrupted by " + name
-		}
+	if s.level != info && s.level != warning {
+		return true
 	}
-	if says != "" {
-		says += ": "
+	switch c.code {
+	case pasar.CodeInterrupted, pasar.CodeTimeLimit, pasar.CodeKernelOOM:
+		return c.rule != nil
+	case pasar.CodeNetwork:
+		return s.level == warning && retries.MatchString(s.body)
+	case pasar.CodeAuth:
+		return s.level == warning
 	}
-	return says + c.quote() + c.whose()
+	return false
 }
 
-// bySignal is which signal ended what: the job itself, or a process of it.
-func (c *cause) bySignal(e *Evidence, says string) string {
-	own := exitSignal(e)
-	name := cmp.Or(signalIn(c.said.body), own, "a signal")
+var retries = regexp.MustCompile(`(?i)\bretr(?:y|ying|ies)\b`)
+
+// refine gives a cause the reason that only its traceback shows, or the place that a message names.
+func (c *cause) refine(about subject) {
 	switch {
-	case strings.Contains(says, name):
-		return says
-	case c.rule != nil && c.rule.says != "":
-		return says + " (" + name + ")"
-	case own == name:
-		return "killed by " + name
+	case c.code == pasar.CodeDiskFull && (about&sharedMemory != 0 && !strings.Contains(c.said.body, ": '/") || strings.Contains(c.said.body, "/dev/shm")):
+		c.code = pasar.CodeShmFull
+	case about&remote != 0 && c.raised && (c.rule == nil || c.code == pasar.CodeTimeLimit) && timedOut.MatchString(c.said.body):
+		c.code, c.rank = pasar.CodeNetwork, ofSurrounding
+	case c.code == pasar.CodeGPUOOM && about&pinnedMemory != 0 && c.raised && !strings.Contains(c.said.body, "GiB"):
+		c.code = pasar.CodeHostOOM
 	}
-	return "a process of it was killed by " + name
 }
 
-// exitSignal is the name of the signal that the main process ended by, or says that a child did; empty: none.
-func exitSignal(e *Evidence) string {
-	if e.Exit == nil {
-		return ""
-	}
-	if e.Exit.Signal != 0 {
-		return signalName(e.Exit.Signal)
-	}
-	if n := shellSignal(e); n != 0 {
-		return signalName(n)
-	}
-	return ""
-}
-
-// quoteRunes bounds what a summary quotes of the root line.
-const quoteRunes = 220
-
-// quote is the telling part of the line: the whole of it if it is short, else from near the telling part on.
-func (c *cause) quote() string {
-	body := strings.TrimSpace(c.said.body)
-	lead := len(c.said.body) - len(strings.TrimLeft(c.said.body, " \t"))
-	runes := []rune(body)
-	if len(runes) <= quoteRunes {
-		return body
-	}
-	const tail = 80 // runes of the telling part that are surely seen
-	start := min(max(0, c.span[0]-lead), len(body))
-	from := max(0, len([]rune(strings.ToValidUTF8(body[:start], "")))+tail-quoteRunes)
-	for from > 0 && from < len(runes) && runes[from-1] != ' ' {
-		from++
-	}
-	s := runes[min(from, len(runes)):]
-	front, end := "", ""
-	if from > 0 {
-		front = "…"
-	}
-	if len(s) > quoteRunes-2 {
-		s, end = s[:quoteRunes-2], "…"
-	}
-	return front + string(s) + end
-}
-
-// ofRank matches the source of a line that is a rank's.
-var ofRank = regexp.MustCompile(`(?i)(?:^| )(?:(?:local_)?rank|default)\D?(\d+)$|(?:^| )\d+,(\d+)$`)
-
-// whose says which rank's line it is.
-func (c *cause) whose() string {
-	if m := ofRank.FindStringSubmatch(c.said.source); m != nil {
-		return " (rank " + cmp.Or(m[1], m[2]) + ")"
-	}
-	return ""
-}
-
-func (c *cause) hint(e *Evidence) string {
-	if c.rule != nil && c.rule.hint != "" && c.reason(e) == c.rule.code {
-		return c.rule.hint
-	}
-	if c.reason(e) == pasar.CodeSignal {
-		return signalHints[syscall.Signal(signalNumber(cmp.Or(signalIn(c.said.body), exitSignal(e))))]
-	}
-	return c.facts(e).hint
-}
-
-func (c *cause) sure() pasar.Confidence {
-	switch {
-	case c.rule != nil && c.rule.sure != "":
-		return c.rule.sure
-	case c.raised:
-		return pasar.Certain
-	}
-	return pasar.Likely
-}
-
-func (c *cause) blame(e *Evidence) pasar.Blame {
-	if c.rule != nil && c.rule.blame != "" {
-		return c.rule.blame
-	}
-	return c.facts(e).blame
-}
-
-// evidence is the root line, and where in the program it was.
-func (c *cause) evidence(e *Evidence) []pasar.Line {
-	lines := []pasar.Line{quoteLine(e.Log[c.at], c.span[0])}
-	if c.where >= 0 {
-		lines = append(lines, quoteLine(e.Log[c.where], 0))
-	}
-	return lines
-}
-
-// quoteLine is a line of the log as evidence, cut so that the telling part is in it.
-func quoteLine(l pasar.Line, telling int) pasar.Line {
-	text := l.Text
-	if telling > lineRunes*3/4 && len(text) > lineRunes {
-		text = "…" + strings.ToValidUTF8(text[min(telling-lineRunes/2, len(text)):], "")
-	}
-	return pasar.Line{Number: l.Number, Text: oneLine(text, lineRunes)}
-}
-
-// spoken are the words for signals, in shells, the C library, Python and launchers; the longest first.
-var spoken = []struct{ name, words string }{
-	{"SIGUSR1", `user defined signal 1|sigusr1`},
-	{"SIGUSR2", `user defined signal 2|sigusr2`},
-	{"SIGSEGV", `segmentation (?:fault|violation)|segfault|sigsegv|speicherzugriffsfehler|erreur de segmentation|violación de segmento|errore di segmentazione|falha de segmentação|段错误|段錯誤|セグメンテーション違反|ошибка сегментирования|geheugensegmentatiefout|general protection|exitcode ?: ?-11\b|(?:code|status|returncode)[ :=]*(?:-11|139|245)\b|signal:? \(?11\b|stack overflow`},
-	{"SIGKILL", `\bkilled\b(?: +\S|$|\))|sigkill|getötet|processus arrêté|\btué\b|terminado \(killed\)|ucciso|\bmorto\b|已杀死|強制終了|убито|signal: killed|exitcode ?: ?-9\b|(?:code|status|returncode)[ :=]*(?:-9|137|247)\b|signal:? \(?9\b`},
-	{"SIGBUS", `bus error|sigbus|busfehler|erreur de bus|error del bus|总线错误|バスエラー|exitcode ?: ?-7\b|(?:code|status)[ :=]*(?:-7|135)\b|signal:? \(?7\b`},
-	{"SIGILL", `illegal instruction|invalid opcode|sigill|ungültiger maschinenbefehl|instruction non permise|instrucción ilegal|非法指令|不正な命令|exitcode ?: ?-4\b|(?:code|status)[ :=]*(?:-4|132)\b|signal:? \(?4\b`},
-	{"SIGFPE", `floating point exception|sigfpe|gleitkommafehler|浮点数例外|exitcode ?: ?-8\b|(?:code|status)[ :=]*(?:-8|136)\b|signal:? \(?8\b`},
-	{"SIGABRT", `\baborted\b|sigabrt|abgebrochen|\babandon\b|abortado|已放弃|已放棄|中止|аварийный останов|exitcode ?: ?-6\b|(?:code|status|returncode)[ :=]*(?:-6|134|250)\b|signal:? \(?6\b|double free|free\(\): |malloc\(\): |corrupted (?:size|double|unsorted)|munmap_chunk|stack smashing|buffer overflow|realloc\(\): |unaligned tcache`},
-	{"SIGTERM", `\bterminated\b|sigterm|beendet|complété|terminado|terminato|已终止|終了しました|завершено|signal:? \(?15\b|(?:code|status)[ :=]*143\b|15 death signal|the term signal|cancelled at|preemption`},
-	{"SIGINT", `keyboardinterrupt|sigint\b|\binterrupt\b|the int signal|gracefully stopping|on user request|signal:? \(?2\b|(?:code|status)[ :=]*130\b`},
-	{"SIGHUP", `\bhangup\b|sighup|aufgelegt|raccroché|挂起|the hup signal|signal:? \(?1\b|(?:code|status)[ :=]*129\b`},
-	{"SIGPIPE", `sigpipe|\bbroken pipe\b`},
-	{"SIGTRAP", `trace/breakpoint trap|sigtrap`},
-	{"SIGSYS", `bad system call|sigsys`},
-	{"SIGXCPU", `cpu time limit exceeded|sigxcpu`},
-	{"SIGXFSZ", `file size limit exceeded|sigxfsz`},
-	{"SIGALRM", `alarm clock|sigalrm`},
-	{"SIGVTALRM", `virtual timer expired|sigvtalrm`},
-	{"SIGPROF", `profiling timer expired|sigprof`},
-	{"SIGQUIT", `^quit\b|\bquit \(core|sigquit`},
-	{"SIGSTKFLT", `stack fault`},
-}
-
-var spokenRes = func() (res []*regexp.Regexp) {
-	for _, s := range spoken {
-		res = append(res, regexp.MustCompile(`(?i)`+s.words))
-	}
-	return res
-}()
-
-// signalIn is the name of the signal that a line speaks of; empty: none.
-func signalIn(body string) string {
-	if m := realTime.FindStringSubmatch(body); m != nil {
-		return "signal " + realTimeSignal(m[1])
-	}
-	if m := killedBy.FindStringSubmatch(body); m != nil {
-		body = m[1]
-	}
-	for i, re := range spokenRes {
-		if re.MatchString(body) {
-			return spoken[i].name
-		}
-	}
-	return ""
-}
-
-// realTime matches a shell's number of a real-time signal, which counts from the first of them.
-var realTime = regexp.MustCompile(`^.*\bReal-time signal (\d+)`)
-
-// firstRealTime is the C library's SIGRTMIN on Linux: the two before it are its own.
-const firstRealTime = 34
-
-func realTimeSignal(n string) string {
-	k := 0
-	for _, d := range n[:min(len(n), 3)] {
-		k = 10*k + int(d-'0')
-	}
-	return fmt.Sprint(firstRealTime + k)
-}
-
-// killedBy matches what says which signal killed a process; "killed" there is no name of one.
-var killedBy = regexp.MustCompile(`(?i)killed by signal:? ?(.+)`)
-
-func signalNumber(name string) int {
-	for n, s := range signalNames {
-		if s == name {
-			return n
-		}
-	}
-	return 0
-}
+var timedOut = regexp.MustCompile(`(?i)\btimed out\b|Timeout(?:Error|Exception)?\b`)

@@ -2,6 +2,7 @@ package autopsy
 
 import (
 	"fmt"
+	"regexp"
 	"syscall"
 )
 
@@ -62,4 +63,78 @@ func signalHint(e *Evidence, n int) string {
 		hint += fmt.Sprintf("\nits largest process had %s of host memory", e.PeakHost)
 	}
 	return hint
+}
+
+// spoken are the words for signals, in shells, the C library, Python and launchers; the longest first.
+var spoken = []struct{ name, words string }{
+	{"SIGUSR1", `user defined signal 1|sigusr1`},
+	{"SIGUSR2", `user defined signal 2|sigusr2`},
+	{"SIGSEGV", `segmentation (?:fault|violation)|segfault|sigsegv|speicherzugriffsfehler|erreur de segmentation|violación de segmento|errore di segmentazione|falha de segmentação|段错误|段錯誤|セグメンテーション違反|ошибка сегментирования|geheugensegmentatiefout|general protection|exitcode ?: ?-11\b|(?:code|status|returncode)[ :=]*(?:-11|139|245)\b|signal:? \(?11\b|stack overflow`},
+	{"SIGKILL", `\bkilled\b(?: +\S|$|\))|sigkill|getötet|processus arrêté|\btué\b|terminado \(killed\)|ucciso|\bmorto\b|已杀死|強制終了|убито|signal: killed|exitcode ?: ?-9\b|(?:code|status|returncode)[ :=]*(?:-9|137|247)\b|signal:? \(?9\b`},
+	{"SIGBUS", `bus error|sigbus|busfehler|erreur de bus|error del bus|总线错误|バスエラー|exitcode ?: ?-7\b|(?:code|status)[ :=]*(?:-7|135)\b|signal:? \(?7\b`},
+	{"SIGILL", `illegal instruction|invalid opcode|sigill|ungültiger maschinenbefehl|instruction non permise|instrucción ilegal|非法指令|不正な命令|exitcode ?: ?-4\b|(?:code|status)[ :=]*(?:-4|132)\b|signal:? \(?4\b`},
+	{"SIGFPE", `floating point exception|sigfpe|gleitkommafehler|浮点数例外|exitcode ?: ?-8\b|(?:code|status)[ :=]*(?:-8|136)\b|signal:? \(?8\b`},
+	{"SIGABRT", `\baborted\b|sigabrt|abgebrochen|\babandon\b|abortado|已放弃|已放棄|中止|аварийный останов|exitcode ?: ?-6\b|(?:code|status|returncode)[ :=]*(?:-6|134|250)\b|signal:? \(?6\b|double free|free\(\): |malloc\(\): |corrupted (?:size|double|unsorted)|munmap_chunk|stack smashing|buffer overflow|realloc\(\): |unaligned tcache`},
+	{"SIGTERM", `\bterminated\b|sigterm|beendet|complété|terminado|terminato|已终止|終了しました|завершено|signal:? \(?15\b|(?:code|status)[ :=]*143\b|15 death signal|the term signal|cancelled at|preemption`},
+	{"SIGINT", `keyboardinterrupt|sigint\b|\binterrupt\b|the int signal|gracefully stopping|on user request|signal:? \(?2\b|(?:code|status)[ :=]*130\b`},
+	{"SIGHUP", `\bhangup\b|sighup|aufgelegt|raccroché|挂起|the hup signal|signal:? \(?1\b|(?:code|status)[ :=]*129\b`},
+	{"SIGPIPE", `sigpipe|\bbroken pipe\b`},
+	{"SIGTRAP", `trace/breakpoint trap|sigtrap`},
+	{"SIGSYS", `bad system call|sigsys`},
+	{"SIGXCPU", `cpu time limit exceeded|sigxcpu`},
+	{"SIGXFSZ", `file size limit exceeded|sigxfsz`},
+	{"SIGALRM", `alarm clock|sigalrm`},
+	{"SIGVTALRM", `virtual timer expired|sigvtalrm`},
+	{"SIGPROF", `profiling timer expired|sigprof`},
+	{"SIGQUIT", `^quit\b|\bquit \(core|sigquit`},
+	{"SIGSTKFLT", `stack fault`},
+}
+
+var spokenRes = func() (res []*regexp.Regexp) {
+	for _, s := range spoken {
+		res = append(res, regexp.MustCompile(`(?i)`+s.words))
+	}
+	return res
+}()
+
+// signalIn is the name of the signal that a line speaks of; empty: none.
+func signalIn(body string) string {
+	if m := realTime.FindStringSubmatch(body); m != nil {
+		return "signal " + realTimeSignal(m[1])
+	}
+	if m := killedBy.FindStringSubmatch(body); m != nil {
+		body = m[1]
+	}
+	for i, re := range spokenRes {
+		if re.MatchString(body) {
+			return spoken[i].name
+		}
+	}
+	return ""
+}
+
+// realTime matches a shell's number of a real-time signal, which counts from the first of them.
+var realTime = regexp.MustCompile(`^.*\bReal-time signal (\d+)`)
+
+// firstRealTime is the C library's SIGRTMIN on Linux: the two before it are its own.
+const firstRealTime = 34
+
+func realTimeSignal(n string) string {
+	k := 0
+	for _, d := range n[:min(len(n), 3)] {
+		k = 10*k + int(d-'0')
+	}
+	return fmt.Sprint(firstRealTime + k)
+}
+
+// killedBy matches what says which signal killed a process; "killed" there is no name of one.
+var killedBy = regexp.MustCompile(`(?i)killed by signal:? ?(.+)`)
+
+func signalNumber(name string) int {
+	for n, s := range signalNames {
+		if s == name {
+			return n
+		}
+	}
+	return 0
 }

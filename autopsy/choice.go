@@ -1,0 +1,174 @@
+package autopsy
+
+import (
+	"regexp"
+	"strings"
+
+	"pasar"
+)
+
+// aTool matches complaints of the small programs that scripts are made of.
+var aTool = regexp.MustCompile(`^(?:\S*/)?(?:curl|wget|rm|cp|mv|tar|cat|ls|rsync|ssh|scp|sftp|aws|gsutil|git|mkdir|chmod|chown|kill|tee|gzip|gunzip|zip|unzip|sed|awk|grep|find|touch|ln|head|tail|rclone|s3cmd|wandb|mail|sendmail|umount|mount|fusermount|docker|upload failed|fatal)(?:\[\d+\])?: `)
+
+// why is the cause that says it best; nil if none does.
+func (r *reading) why() *cause {
+	best := r.best()
+	if best != nil && best.rule != nil && best.rule.remote {
+		for i := range r.alive {
+			if c := r.alive[i]; c.at < best.at && (c.code == pasar.CodeNetwork || c.code == pasar.CodeAuth) {
+				c.rank = best.rank
+				return &c
+			}
+		}
+	}
+	if best == nil || best.rank >= ofPeers {
+		if c := r.ofFirstFailed(); c != nil {
+			return c
+		}
+	}
+	return best
+}
+
+// firstFailed matches the rank that torchrun's table says failed first.
+var firstFailed = regexp.MustCompile(`^\s*rank +: (\d+) \(local_rank: \d+\)`)
+
+// ofFirstFailed is the last exception of the rank that its launcher says failed first, even if lines of its work
+// came after: what a process had in its buffers may be written later than what it said of its end.
+func (r *reading) ofFirstFailed() *cause {
+	root := false
+	for i := max(0, len(r.log)-tableLines); i < len(r.log); i++ {
+		if strings.Contains(r.log[i].Text, "Root Cause (first observed failure)") {
+			root = true
+		}
+		m := firstFailed.FindStringSubmatch(r.log[i].Text)
+		if m == nil || !root {
+			continue
+		}
+		for k := len(r.past) - 1; k >= 0; k-- {
+			c := &r.past[k]
+			if c.raised && c.rank < ofPeers && strings.HasSuffix(c.said.source, "rank"+m[1]) {
+				return c
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// tableLines bounds how far from the end a launcher's table is looked for.
+const tableLines = 60
+
+// best is the cause of those alive that says it best.
+func (r *reading) best() *cause {
+	var best *cause
+	for i := range r.alive {
+		c := &r.alive[i]
+		if c.rank == ofNothing && c.kind == follows || r.comesOf(i) {
+			continue
+		}
+		if best == nil || c.before(best) || r.wentOn(best) && c.rank <= ofSurrounding && c.code != best.code {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	if best.kind == announces || best.tool {
+		for i := range r.alive {
+			c := &r.alive[i]
+			if c.at > best.at && c.sameSort(best) && c.kind == tells && c.rank == best.rank && (c.raised || !best.tool) && !r.comesOf(i) {
+				return c
+			}
+		}
+	}
+	return best
+}
+
+// wentOn reports whether a cause is a command that isn't there, and its script didn't end for that.
+func (r *reading) wentOn(c *cause) bool {
+	return c.rule != nil && c.rule.name == commandNotFound && (r.exit == nil || r.exit.Code != 127)
+}
+
+// comesOf reports whether a cause that is alive follows from one before it.
+func (r *reading) comesOf(i int) bool {
+	c := &r.alive[i]
+	for k := range i {
+		b := &r.alive[k]
+		if c.rule != nil && c.code == pasar.CodeInterrupted && strings.Contains(b.said.body, "Exited with exit code") {
+			return true // Slurm cancels the rest of a step itself
+		}
+		if b.rank == ofNothing || b.kind == follows || b.tries > c.tries {
+			continue
+		}
+		switch {
+		case c.chained && !b.chained && b.said.source == c.said.source && b.raised:
+			return true
+		case c.tool && b.rank <= ofPeers && !b.tool:
+			return true
+		case (b.code == pasar.CodeSignal || b.code == pasar.CodeDiverged) && c.rank == ofSurrounding: // what a killed process didn't write is missing
+			return true
+		}
+	}
+	return false
+}
+
+// isKill reports whether a line says that a process was killed by SIGKILL, or for memory.
+func (c *cause) isKill() bool {
+	return c.code == pasar.CodeKernelOOM || c.code == pasar.CodeSignal && signalIn(c.said.body) == "SIGKILL"
+}
+
+// kill is the first line that says that a process was killed, else the first that says that one is gone.
+func (r *reading) kill() *cause {
+	for _, is := range []func(*cause) bool{(*cause).isKill, func(c *cause) bool { return gone.MatchString(c.said.body) }} {
+		for i := range r.alive {
+			if is(&r.alive[i]) {
+				return &r.alive[i]
+			}
+		}
+	}
+	return nil
+}
+
+// gone matches what a program says that misses a process of its own.
+var gone = regexp.MustCompile(`exited unexpectedly|died unexpectedly|terminated abruptly|unexpectedly terminated|WorkerCrashedError|actor died|BrokenProcessPool|Killed\b`)
+
+// outlivedKill reports whether the log shows that a process was killed, that the job got on without it, and
+// that it ended for something else.
+func (r *reading) outlivedKill() bool {
+	why := r.why()
+	if why == nil || why.rank >= ofNothing || r.kill() != nil {
+		return false
+	}
+	killed := false
+	for i := range why.at {
+		switch text := r.log[i].Text; {
+		case killedOne.MatchString(text):
+			killed = true
+		case killed:
+			if s := listen(text); s.goesOn() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// killedOne matches what says that a process was killed, in whoever's words.
+var killedOne = regexp.MustCompile(`(?i)\bkilled\b|\bSIGKILL\b|(?:code|status|signal)"?\W{1,3}(?:-9|137|9)\b|\boom[- ]kill`)
+
+// before reports whether a cause says it better than another that came before it. Of several tries the last counts,
+// unless it says nothing.
+func (c *cause) before(best *cause) bool {
+	if c.rank == ofNothing || best.rank == ofNothing || c.tries == best.tries {
+		return c.rank < best.rank
+	}
+	return c.tries < best.tries
+}
+
+// sameSort reports whether a cause is of the reason of one that announces it; what announces an error of the GPU's
+// runtime doesn't know which.
+func (c *cause) sameSort(b *cause) bool {
+	return c.code == b.code || b.code == pasar.CodeCUDAError && ofDevice[c.code] || b.code == pasar.CodeHostOOM && c.code == pasar.CodeGPUOOM
+}
+
+var ofDevice = map[pasar.Code]bool{pasar.CodeGPUOOM: true, pasar.CodeGPUXid: true, pasar.CodeCUDAError: true, pasar.CodeDeviceAssert: true, pasar.CodeGPUSetup: true}
