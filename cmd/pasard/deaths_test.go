@@ -453,7 +453,7 @@ func (g *grave) check(t *testing.T, d death, dir string, v pasar.JobView) {
 		}
 	}
 	if t.Failed() {
-		t.Logf("exit %s, the kernel said %q\n%s", exitOf(a), kept.Evidence.Kernel, tail(string(raw), 3000))
+		t.Logf("exit %s; the kernel (read: %t) said %q\n%s", exitOf(a), kept.Evidence.KernelRead, kept.Evidence.Kernel, tail(string(raw), 3000))
 	}
 	g.bury(d, dir, a, raw)
 }
