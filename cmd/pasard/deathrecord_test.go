@@ -49,7 +49,9 @@ func (g *grave) bury(d death, dir string, a pasar.AttemptView, raw []byte) {
 		c.Expect.RootLine = &d.root
 	}
 	if n := len(raw) - recorded; n > 0 {
-		raw = raw[n:]
+		if raw = raw[n:]; !bytes.Contains(raw, []byte(d.root)) {
+			return
+		}
 	}
 	if bytes.Contains(raw, []byte("\xff")) {
 		return // JSON can't hold it
