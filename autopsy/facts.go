@@ -73,7 +73,7 @@ var factsOf = map[pasar.Code]facts{
 		"look at who owns it and what its mode is (`ls -ld`), as the user that the job runs as",
 		pasar.BlameUser, &no},
 	pasar.CodeFileMissing: {ofSurrounding, "a file or directory is missing",
-		"is the path right, from the job's working directory, and is it there on this machine?",
+		"is it there on this machine (`ls -ld`), its disk mounted, and the path right? A relative one counts from the job's working directory",
 		pasar.BlameUser, &no},
 	pasar.CodeEnvError: {ofSurrounding, "the software environment is wrong",
 		"is the environment that the job needs activated in its command, with that package and version?",

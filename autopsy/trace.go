@@ -18,7 +18,7 @@ const (
 var (
 	traceStart = regexp.MustCompile(`^(?:.*\W)?(?:Traceback|Exception Group Traceback) \(most recent call last\)`)
 	traceFile  = regexp.MustCompile(`^\s*(?:> ?)?(?:\| *)*File "[^"]*"(?:, line \d+| in )`)
-	library    = regexp.MustCompile(`site-packages/|dist-packages/|/lib/python\d|<frozen |<string>`)
+	library    = regexp.MustCompile(`site-packages/|dist-packages/|/lib/python\d|<frozen `)
 	carets     = regexp.MustCompile(`^\s*[~^]+\s*$`)
 	repeated   = regexp.MustCompile(`^\s*\[Previous line repeated`)
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)

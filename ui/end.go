@@ -122,7 +122,7 @@ func reason(d *pasar.Verdict) string {
 func Blamed(b pasar.Blame) string {
 	switch b {
 	case pasar.BlameJob:
-		return "the job"
+		return "the job, its program or its data"
 	case pasar.BlameMachine:
 		return "the machine"
 	case pasar.BlameEnvironment:
@@ -130,7 +130,7 @@ func Blamed(b pasar.Blame) string {
 	case pasar.BlamePasar:
 		return "pasar"
 	case pasar.BlameUser:
-		return "a person"
+		return "who submitted or stopped it"
 	case pasar.BlameProvider:
 		return "the provider"
 	}

@@ -63,13 +63,13 @@ func (p *page) died(v *pasar.JobView, now time.Time) {
 			p.again(v, d)
 		}
 	}
-	p.certificate(a)
+	p.certificate(v, a)
 }
 
 // certificate is where the whole evidence is kept.
-func (p *page) certificate(a *pasar.AttemptView) {
+func (p *page) certificate(v *pasar.JobView, a *pasar.AttemptView) {
 	if a != nil && a.Certificate != nil && a.Verdict != nil && a.Verdict.Reason.Failure() {
-		p.line(p.s.Dim("all of the evidence: " + pasar.Clean(*a.Certificate)))
+		p.line(p.s.Dim(fmt.Sprintf("all of its output: `pasar logs %d`; all of the evidence: %s", v.ID, pasar.Clean(*a.Certificate))))
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *page) again(v *pasar.JobView, d *pasar.Verdict) {
 	case *d.Retryable:
 		p.line(fmt.Sprintf("hint: it may well succeed as it is: `pasar restart %d` queues it again", v.ID))
 	default:
-		p.line("started again as it is, it would end in the same way")
+		p.line("started again unchanged, it would most likely fail in the same way")
 	}
 }
 
@@ -200,7 +200,7 @@ func WhyAttempt(v *pasar.JobView, a *pasar.AttemptView, now time.Time, s Style) 
 	}
 	p.shows(st, d, a)
 	p.hints(d)
-	p.certificate(a)
+	p.certificate(v, a)
 	return p.b.String()
 }
 
