@@ -56,7 +56,7 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 	if !c.raised && !c.heard(s) {
 		return c, false
 	}
-	if !c.raised && c.kind == tells && c.code != pasar.CodeNetwork && livedThrough.MatchString(s.body) {
+	if !c.raised && c.kind == tells && !(c.code == pasar.CodeNetwork && s.level == warning) && livedThrough.MatchString(s.body) {
 		return c, false
 	}
 	switch {

@@ -85,6 +85,10 @@ func (c *cause) summary(e *Evidence) string {
 	switch c.reason(e) {
 	case pasar.CodeSignal:
 		says = c.bySignal(e, says)
+	case pasar.CodePortInUse:
+		if m := portIn.FindStringSubmatch(c.said.body); m != nil {
+			says = "port " + cmp.Or(m[1], m[2]) + " is taken"
+		}
 	case pasar.CodeInterrupted:
 		if name := cmp.Or(signalIn(c.said.body), exitSignal(e)); name != "" && !strings.Contains(says, name) {
 			says = "interrupted by " + name
@@ -95,6 +99,9 @@ func (c *cause) summary(e *Evidence) string {
 	}
 	return says + c.quote() + c.whose()
 }
+
+// portIn matches the port that a line speaks of.
+var portIn = regexp.MustCompile(`(?i)\bports?\b[ =:(]{0,3}(\d{2,5})\b|[\w.\]*']:(\d{2,5})\b`)
 
 // bySignal is which signal ended what: the job itself, or a process of it.
 func (c *cause) bySignal(e *Evidence, says string) string {
