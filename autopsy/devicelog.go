@@ -65,7 +65,7 @@ var deviceLog = []logRule{
 // commLog is about processes that work together. Most often it is of what another of them met, so that
 // anything else of the same episode is a better reason.
 var commLog = []logRule{
-	{name: "a collective timed out", has: "watchdog caught collective operation timeout|collective operation timeout|monitoredbarrier|watchdog timeout|watchdog got stuck|heartbeat monitor timed out|collective timed out|allreduce timed out|barrier timed out|barriers timed out|collective timeout|ran for more than set timeout|watchdog hang|recv timeout|recv error|barrier timeout|stalled tensors|is stalled for longer|timed out in barrier", also: `.*`,
+	{name: "a collective timed out", has: "watchdog caught collective operation timeout|collective operation timeout|monitoredbarrier|watchdog timeout|watchdog got stuck|heartbeat monitor timed out|collective timed out|allreduce timed out|barrier timed out|barriers timed out|collective timeout|ran for more than set timeout|watchdog hang|cpu recv timeout|socket recv error|barrier timeout|stalled tensors|is stalled for longer|timed out in barrier", also: `.*`,
 		code: pasar.CodeCommError, says: "a collective operation timed out", sure: pasar.Likely},
 	{name: "a rendezvous that others closed", has: "rendezvousclosederror", code: pasar.CodeCommError, kind: echoes, sure: pasar.Likely},
 	{name: "Horovod was shut down", has: "horovodinternalerror", code: pasar.CodeCommError, kind: announces, sure: pasar.Likely},
