@@ -442,6 +442,9 @@ func (g *grave) check(t *testing.T, d death, dir string, v pasar.JobView) {
 		t.Errorf("summary %q, want %q", got.Summary, want)
 	}
 	raw, err := os.ReadFile(g.output(v.ID))
+	if d.root != "" && root.Number == 0 {
+		t.Error("nobody knows where the root line stands")
+	}
 	if err == nil && root.Number > 0 && !isLine(raw, root) {
 		t.Errorf("line %d of the output isn't %q", root.Number, root.Text)
 	}
