@@ -33,13 +33,8 @@ var weak = regexp.MustCompile(`^(?:[\w.]*\.)?(?:BrokenPipeError|EOFError|Connect
 // causeOf is what a line may be why of; false if it is of no matter.
 func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayRaise bool) (cause, bool) {
 	c := cause{at: i, said: *s, raised: p.part == exception, chained: p.chained, where: p.at}
-	lower := strings.ToLower(s.body)
-	for _, id := range ids {
-		if span, ok := b.rules[id].match(s.body, lower); ok {
-			c.rule, c.span, c.code, c.kind = b.rules[id], span, b.rules[id].code, b.rules[id].kind
-			c.rank = factsOf[c.code].rank
-			break
-		}
+	if c.rule, c.span = r.ruleOf(s, c.raised, b, ids); c.rule != nil {
+		c.code, c.kind, c.rank = c.rule.code, c.rule.kind, factsOf[c.rule.code].rank
 	}
 	if c.rule == nil {
 		switch {
@@ -84,24 +79,57 @@ var (
 	notVague = regexp.MustCompile(`\b(?:exit(?:ed|s)?|returned?|return) (?:with )?(?:code|status)|exitcode|sample \d|failed \(|^Task \d`)
 )
 
-// heard reports whether a line counts that its logger holds to be of little matter, or that only carries phrases:
-// who is asked to end may say so in passing, and a warning of a try that failed is why the last one did.
+// ruleOf is the first rule that knows a line, and where the telling part is; nil if none does. Programs say the same again
+// and again, so it is remembered.
+func (r *reading) ruleOf(s *said, raised bool, b *rulebook, ids []int) (*logRule, [2]int) {
+	key := known{s.body, s.level, raised}
+	if k, ok := r.known[key]; ok {
+		return k.rule, k.span
+	}
+	var k knownRule
+	lower := strings.ToLower(s.body)
+	for _, id := range ids {
+		if !raised && !audible(s.level, b.rules[id].code) {
+			continue
+		}
+		if span, ok := b.rules[id].match(s.body, lower); ok {
+			k = knownRule{b.rules[id], span}
+			break
+		}
+	}
+	r.known[key] = k
+	return k.rule, k.span
+}
+
+type known struct {
+	body   string
+	level  level
+	raised bool
+}
+
+type knownRule struct {
+	rule *logRule
+	span [2]int
+}
+
+// heard reports whether a line counts that may only carry phrases.
 func (c *cause) heard(s *said) bool {
-	if quoted.MatchString(s.body) {
-		return false
+	if s.level == unlevelled || s.level == failure {
+		return !quoted.MatchString(s.body)
 	}
-	if s.level != info && s.level != warning {
-		return true
-	}
-	switch c.code {
+	return c.rule != nil && (c.code != pasar.CodeNetwork || retries.MatchString(s.body)) && !quoted.MatchString(s.body)
+}
+
+// audible reports whether a reason counts of a line that its logger holds to be of little matter: who is asked to end may say
+// so in passing, and a warning of a try that failed is why the last one did.
+func audible(l level, code pasar.Code) bool {
+	switch code {
 	case pasar.CodeInterrupted, pasar.CodeTimeLimit, pasar.CodeKernelOOM:
-		return c.rule != nil
-	case pasar.CodeNetwork:
-		return s.level == warning && retries.MatchString(s.body)
-	case pasar.CodeAuth:
-		return s.level == warning
+		return true
+	case pasar.CodeNetwork, pasar.CodeAuth:
+		return l != info
 	}
-	return false
+	return l != info && l != warning
 }
 
 var retries = regexp.MustCompile(`(?i)\bretr(?:y|ying|ies)\b`)

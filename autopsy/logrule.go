@@ -98,8 +98,8 @@ func (r *logRule) match(body, lower string) (span [2]int, ok bool) {
 
 // A finder finds which of many texts are in a line, by their first three bytes.
 type finder struct {
-	seen [1 << 10]uint64 // a bit for each hash of three bytes that begin one
-	at   map[uint32][]entry
+	slot    [1 << 16]uint16 // by the hash of three bytes: 1 + the index of what begins so; 0: nothing does
+	buckets [][]entry
 }
 
 type entry struct {
@@ -113,30 +113,29 @@ func (f *finder) add(text string, id int) {
 	if len(text) < finderKey {
 		panic("autopsy: a text to find has less than three bytes: " + text)
 	}
-	if f.at == nil {
-		f.at = map[uint32][]entry{}
+	h := hash(text, 0)
+	if f.slot[h] == 0 {
+		f.buckets = append(f.buckets, nil)
+		f.slot[h] = uint16(len(f.buckets))
 	}
-	k := key(text, 0)
-	f.at[k] = append(f.at[k], entry{text, id})
-	h := hash(k)
-	f.seen[h>>6] |= 1 << (h & 63)
+	b := &f.buckets[f.slot[h]-1]
+	*b = append(*b, entry{text, id})
 }
 
-func key(s string, i int) uint32 {
-	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16
+// hash is Knuth's multiplicative hash of three bytes, to 16 bits.
+func hash(s string, i int) uint16 {
+	return uint16((uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16) * 2654435761 >> 16)
 }
-
-func hash(k uint32) uint32 { return k * 2654435761 >> 16 } // Knuth's multiplicative hash, to 16 bits
 
 // find appends the ids of what is in a line of lower case, in ascending order and each once.
 func (f *finder) find(ids []int, line string) []int {
 	start := len(ids)
 	for i := 0; i+finderKey <= len(line); i++ {
-		k := key(line, i)
-		if h := hash(k); f.seen[h>>6]&(1<<(h&63)) == 0 {
+		slot := f.slot[hash(line, i)]
+		if slot == 0 {
 			continue
 		}
-		for _, e := range f.at[k] {
+		for _, e := range f.buckets[slot-1] {
 			if strings.HasPrefix(line[i:], e.text) && !slices.Contains(ids[start:], e.id) {
 				ids = append(ids, e.id)
 			}

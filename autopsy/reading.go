@@ -17,8 +17,9 @@ type reading struct {
 	last   int         // index of the last line that shows the program getting on; -1: none
 	traces traces
 	shapes map[string]bool // of the lines that are why, but for numbers, while those are alive: a flood of one is read once
-	said   *cause          // what says it best; nil: nothing
-	usage  bool            // within what a program prints of its options
+	known  map[known]knownRule
+	said   *cause // what says it best; nil: nothing
+	usage  bool   // within what a program prints of its options
 }
 
 // others is how many lines of other processes' work say that an error of one of them was lived through: those
@@ -72,7 +73,7 @@ func mayTry(lower string) bool {
 
 // read finds in a log what may be why.
 func read(log []pasar.Line, exit *pasar.Exit) *reading {
-	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}}
+	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}, known: map[known]knownRule{}}
 	b := book()
 	var ids, extras []int
 	for i := range log {
