@@ -63,6 +63,7 @@ var carriers = []carrier{
 	{"tlT", regexp.MustCompile(`^(?:time=\S+ |ts=\S+ )?level=(?P<lvl>\w+) (?:source=\S+ )?msg=(?P<rest>.*)`)},
 	// The level, bare or in brackets, and often the name of the logger or the place after it.
 	{"[(", regexp.MustCompile(`^[\[(] ?(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|SEVERE|debug|info|notice|warn|warning|error|fatal|critical) ?[\])]:?\s*(?:\[[\w./:-]+\]:?\s*)*(?:- )?`)},
+	{"DIWEC", regexp.MustCompile(`^(?P<lvl>DEBUG|INFO|WARNING|ERROR|CRITICAL):[a-zA-Z_][\w.]*:`)},
 	{"DTINWECFS", regexp.MustCompile(`^(?P<lvl>DEBUG|TRACE|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)(?:\s*[:|]\s*|\s+- |\s{2,}|\s+\[[\w./:-]+\]:?\s*|\s(?:[\w.]+(?::[\w<>.]+)*(?::\d+)) (?:- )?|\s[A-Z][\w.$]+: )`)},
 	{"", regexp.MustCompile(`^[a-z_][\w.]*(?::[\w<>.]+)?(?::\d+)?(?: ?\| ?| - )(?:(?P<lvl>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: ?[|:-] ?| ))?`)},
 	// A box around a message.
@@ -93,6 +94,13 @@ func listen(line string) said {
 		if !s.unwrap() {
 			break
 		}
+	}
+	for strings.HasPrefix(s.body, "  ") { // Python's groups of exceptions stand behind bars
+		rest, ok := strings.CutPrefix(strings.TrimLeft(s.body, " "), "| ")
+		if !ok {
+			break
+		}
+		s.body = rest
 	}
 	return s
 }

@@ -20,6 +20,8 @@ type cause struct {
 	chained bool // and came while or because another exception was handled
 	where   int  // index of the line that says where the exception was; -1: none
 	tool    bool // a small program of a script complains
+	own     bool // where is in the program's own code
+	doubted bool // something else may have been why
 	tries   int  // new tries at the whole since
 	passed  int  // lines since by which others got on
 }
@@ -32,7 +34,7 @@ var weak = regexp.MustCompile(`^(?:[\w.]*\.)?(?:BrokenPipeError|EOFError|Connect
 
 // causeOf is what a line may be why of; false if it is of no matter.
 func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayRaise bool) (cause, bool) {
-	c := cause{at: i, said: *s, raised: p.part == exception, chained: p.chained, where: p.at}
+	c := cause{at: i, said: *s, raised: p.part == exception, chained: p.chained, where: p.at, own: p.own}
 	if c.rule, c.span = r.ruleOf(s, c.raised, b, ids); c.rule != nil {
 		c.code, c.kind, c.rank = c.rule.code, c.rule.kind, factsOf[c.rule.code].rank
 	}

@@ -26,7 +26,100 @@ func (r *reading) why() *cause {
 			return c
 		}
 	}
+	if c := r.notFound(best); c != nil {
+		return c
+	}
+	if c := r.raisedAfter(best); c != nil {
+		return c
+	}
+	if (best == nil || best.rank >= ofNothing) && r.exit != nil && r.exit.Signal == 0 && r.exit.Code < 126 {
+		if c := r.hardlyPast(); c != nil {
+			return c
+		}
+	}
 	return best
+}
+
+// notFound is the command that isn't there, or may not be executed, if that is how the shell left, and what says it
+// best is no more than a complaint before it.
+func (r *reading) notFound(best *cause) *cause {
+	if best == nil || best.rank != ofSurrounding || best.code == pasar.CodeEnvError || best.raised || r.exit == nil || r.exit.Code != 126 && r.exit.Code != 127 {
+		return nil
+	}
+	for i := len(r.alive) - 1; i >= 0; i-- {
+		if c := &r.alive[i]; c.code == pasar.CodeBadCommand && c.kind != follows || c.rule != nil && c.rule.name == shellFoundNone {
+			return c
+		}
+	}
+	return nil
+}
+
+// raisedAfter is an uncaught exception after the complaint of a tool or a shell that its script went on without; nil if there
+// is none, or if it may come of that. The complaint is a guess, and the exception is known to have ended a process.
+func (r *reading) raisedAfter(best *cause) *cause {
+	if best == nil || best.raised || best.rank != ofSurrounding && best.code != pasar.CodeDiskFull || !best.tool && !best.ofShell() {
+		return nil
+	}
+	for i := range r.alive {
+		c := &r.alive[i]
+		if c.at < best.at || !c.raised || c.chained || c.rank > ofProgram || c.code == best.code {
+			continue
+		}
+		name, _, _ := strings.Cut(best.said.body, ":")
+		if lacking.MatchString(c.said.body) || strings.Contains(c.said.body, name) || sharesName(best.said.body, c.said.body) {
+			return nil
+		}
+		c.doubted = true
+		return c
+	}
+	return nil
+}
+
+// ofShell reports whether a shell complains, in a script.
+func (c *cause) ofShell() bool {
+	return c.rule != nil && (c.rule.name == commandNotFound || c.rule.name == shellFoundNone || c.rule.name == shellMayNot) || inShell.MatchString(c.said.body)
+}
+
+var inShell = regexp.MustCompile(`^(?:\S*/)?(?:(?:ba|z|k|da)?sh|\S+\.(?:sh|bash|slurm|sbatch)): (?:line )?\d*:? ?`)
+
+// lacking matches what programs say that were given nothing, or too little.
+var lacking = regexp.MustCompile(`(?i)\b(?:empty|no (?:data|samples|files|images|input|rows|records|lines)|num_samples|(?:must|should) be (?:a )?positive|at least (?:one|1)|zero|\b0 (?:samples|files|rows)|length 0|none\b|nonetype|missing|eof|expecting value|not found|could not|cannot (?:open|read|find)|out of range|stopiteration|division by zero|no such)`)
+
+// sharesName reports whether two lines have a file's, a host's or another name in common.
+func sharesName(a, b string) bool {
+	for _, n := range names.FindAllString(a, -1) {
+		if strings.Contains(b, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// names matches what is likely a name: it has a dot or an underscore within, or is a path's last part.
+var names = regexp.MustCompile(`[\w-]+[._][\w.-]*\w|[\w-]{4,}(?:['"’]|:)`)
+
+// hardlyPast is the last exception that ended a traceback if hardly any work came after it, and the job failed: what is printed
+// on the way out may look like work. It is no more than likely.
+func (r *reading) hardlyPast() *cause {
+	const few = 3 // lines that look like work
+	for k := len(r.past) - 1; k >= 0; k-- {
+		c := &r.past[k]
+		if !c.raised || c.rank >= ofNothing || c.chained {
+			continue
+		}
+		n := 0
+		for i := c.at + 1; i < len(r.log) && n <= few; i++ {
+			if s := listen(r.log[i].Text); s.goesOn() {
+				n++
+			}
+		}
+		if n > few {
+			return nil
+		}
+		c.doubted = true
+		return c
+	}
+	return nil
 }
 
 // firstFailed matches the rank that torchrun's table says failed first.

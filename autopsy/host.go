@@ -228,7 +228,7 @@ var hostSignalRules = []rule{
 	},
 	{
 		name: "killed while the kernel killed for want of memory",
-		when: func(e *Evidence) bool { return killed(e) && e.OOMKills != nil && *e.OOMKills > 0 },
+		when: func(e *Evidence) bool { return killed(e) && e.OOMKills != nil && *e.OOMKills > 0 && !e.KernelRead },
 		code: pasar.CodeKernelOOM,
 		summary: func(e *Evidence) string {
 			n := "a process"
@@ -315,7 +315,7 @@ func noOOM(e *Evidence) bool {
 	if e.Cgroup != nil && e.Cgroup.OOMKill == 0 && e.Cgroup.Oomd == 0 {
 		return true
 	}
-	return e.OOMKills != nil && *e.OOMKills == 0
+	return e.OOMKills != nil && *e.OOMKills == 0 || e.KernelRead && e.kernelLine(kernelOOM) == ""
 }
 
 // oomLikely is how sure it is that it was one of the processes that the kernel killed: the more so the more of the
@@ -346,7 +346,7 @@ func typist(e *Evidence) string {
 
 // hostEvidence is the root line and what the kernel's log said.
 func hostEvidence(e *Evidence) []pasar.Line {
-	lines := rootLine(e)
+	lines := clueLine(e)
 	if c := e.found().kill(); c != nil {
 		lines = c.evidence(e)
 	} else if c := e.why(); c != nil {

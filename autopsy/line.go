@@ -82,10 +82,18 @@ func lastWords(e *Evidence) string {
 
 // rootLine is the clue, else the last line.
 func rootLine(e *Evidence) []pasar.Line {
+	if l := clueLine(e); l != nil {
+		return l
+	}
+	return lastLine(e)
+}
+
+// clueLine is the clue, if there is one.
+func clueLine(e *Evidence) []pasar.Line {
 	if l, ok := e.clue(); ok {
 		return []pasar.Line{quoteLine(l, 0)}
 	}
-	return lastLine(e)
+	return nil
 }
 
 // lastLine is the last line that has a letter or a digit.

@@ -21,6 +21,8 @@ type logRule struct {
 	hint   string // what to try; empty: what the code's facts say
 	sure   pasar.Confidence
 	remote bool // it may come of a remote service: if one was warned of before, that is why
+	latest bool // of several such lines the last says it
+	stays  bool // another try is of no more use than before, whatever holds for its reason
 	last   bool // whatever the program did after it, it did on its way out
 	kind   lineKind
 

@@ -53,7 +53,6 @@ var ownRules = []rule{
 		hint:       say("raise --time-limit, or let the program go on from a checkpoint"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameJob,
-		evidence:   lastLine,
 	},
 	{
 		name:       "watchdog",
@@ -63,7 +62,6 @@ var ownRules = []rule{
 		hint:       say("give it what it needs with --mem or --ram, or have it use less; `pasar show` has what it was seen to use at most"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameJob,
-		evidence:   lastLine,
 	},
 	{
 		name:       "paused",
@@ -95,7 +93,6 @@ var ownRules = []rule{
 		hint:       say("to be paused a program writes {\"checkpoint\": PATH} to $PASAR_CHECKPOINT_READY, by rename, and then exits with 75; `pasar guide jobs` has an example"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameJob,
-		evidence:   lastLine,
 	},
 	{
 		name:       "cancelled", // and any stop of a kind that is not known here
@@ -114,7 +111,6 @@ var ownRules = []rule{
 		hint:       say("whether its work was done isn't known: look at its output, then `pasar restart`"),
 		confidence: pasar.Certain,
 		blame:      pasar.BlameMachine,
-		evidence:   lastLine,
 	},
 }
 

@@ -27,7 +27,7 @@ var mishap = regexp.MustCompile(`\w(?:Error|Exception|Interrupt)\b|(?i:\b(?:erro
 // goesOn reports whether a line shows that the program got on with its work. A state of a bar that was drawn
 // before shows nothing.
 func (s *said) goesOn() bool {
-	if s.level == failure || mishap.MatchString(s.body) && !recovers.MatchString(s.body) {
+	if strings.HasPrefix(s.body, "wandb:") || s.level == failure || mishap.MatchString(s.body) && !recovers.MatchString(s.body) {
 		return false
 	}
 	return goesOnWith.MatchString(s.body) || isBar(s.body) || recovers.MatchString(s.body)

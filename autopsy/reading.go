@@ -148,6 +148,9 @@ func (r *reading) add(c cause) {
 	for i := range r.alive {
 		if a := &r.alive[i]; a.rule == c.rule && a.said.source == c.said.source && a.code == c.code && a.rank == c.rank &&
 			a.raised == c.raised && a.chained == c.chained && a.tries == c.tries && (c.rule != nil || a.raised) && a.isKill() == c.isKill() {
+			if c.rule != nil && c.rule.latest {
+				*a = c
+			}
 			return
 		}
 	}

@@ -53,7 +53,7 @@ var retryable = map[pasar.Code]*bool{
 	pasar.CodeBadCommand:  &no,
 	pasar.CodeLaunchError: &no,
 	pasar.CodePreempted:   &yes,
-	pasar.CodeTimeLimit:   &yes,
+	pasar.CodeTimeLimit:   nil, // with the same limit it may be as before
 	pasar.CodeLost:        &yes,
 	pasar.CodeInterrupted: &yes,
 	pasar.CodeSignal:      nil,
@@ -77,6 +77,9 @@ func (r *rule) verdict(e *Evidence) pasar.Verdict {
 	}
 	if !known {
 		retry = factsOf[code].retryable
+	}
+	if c := e.why(); r.code == "" && c.rule != nil && c.rule.stays {
+		retry = nil
 	}
 	v := pasar.Verdict{
 		Reason:     code,

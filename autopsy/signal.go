@@ -46,7 +46,7 @@ func shellSignal(e *Evidence) int {
 // signalHints say what usually sends a signal.
 var signalHints = map[syscall.Signal]string{
 	syscall.SIGKILL: "pasar did not send it; most often the kernel was out of memory: see `journalctl -k`",
-	syscall.SIGSEGV: "a fault in native code; `python3 -X faulthandler` shows where Python was",
+	syscall.SIGSEGV: "a fault in native code: gdb, or a build with -fsanitize=address, shows where; `python3 -X faulthandler` where Python was",
 	syscall.SIGBUS:  "often a mapped file that shrank, or a full /dev/shm: look at `df /dev/shm`",
 	syscall.SIGABRT: "the program or one of its libraries gave up; the lines before the end say why",
 	syscall.SIGILL:  "a program or library built for another processor",
@@ -59,6 +59,9 @@ var signalHints = map[syscall.Signal]string{
 
 func signalHint(e *Evidence, n int) string {
 	hint := signalHints[syscall.Signal(n)]
+	if syscall.Signal(n) == syscall.SIGKILL && noOOM(e) {
+		hint = "the kernel didn't kill it for want of memory: a person or a program sent it, such as `timeout -s KILL` or a batch system"
+	}
 	if syscall.Signal(n) == syscall.SIGKILL && e.PeakHost > 0 {
 		hint += fmt.Sprintf("\nits largest process had %s of host memory", e.PeakHost)
 	}

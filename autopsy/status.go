@@ -29,7 +29,7 @@ var statusRules = []rule{
 		hint:       interruptedHint,
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
-		evidence:   rootLine,
+		evidence:   clueLine,
 	},
 	{
 		name: "interrupted, says a shell",
@@ -41,7 +41,7 @@ var statusRules = []rule{
 		hint:       interruptedHint,
 		confidence: pasar.Likely,
 		blame:      pasar.BlameUser,
-		evidence:   rootLine,
+		evidence:   clueLine,
 	},
 	{
 		name: "signal",
@@ -57,7 +57,7 @@ var statusRules = []rule{
 		hint:       func(e *Evidence) string { return signalHint(e, e.Exit.Signal) },
 		confidence: pasar.Certain,
 		blame:      pasar.BlameJob,
-		evidence:   rootLine,
+		evidence:   clueLine,
 	},
 	{
 		name: "signal, says a shell",
@@ -69,7 +69,7 @@ var statusRules = []rule{
 		hint:       func(e *Evidence) string { return signalHint(e, shellSignal(e)) },
 		confidence: pasar.Likely,
 		blame:      pasar.BlameJob,
-		evidence:   rootLine,
+		evidence:   clueLine,
 	},
 	{
 		name:       "timeout(1)",
@@ -79,7 +79,7 @@ var statusRules = []rule{
 		hint:       say("raise the limit that the command was given, or let the program go on from a checkpoint"),
 		confidence: pasar.Likely,
 		blame:      pasar.BlameJob,
-		evidence:   rootLine,
+		evidence:   clueLine,
 	},
 	{
 		name:       "not executable, says a shell",

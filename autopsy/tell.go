@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"pasar"
 )
@@ -97,11 +96,29 @@ func (c *cause) summary(e *Evidence) string {
 	if says != "" {
 		says += ": "
 	}
-	return says + c.quote() + c.whose()
+	return says + c.quote() + e.found().host(c) + c.whose()
 }
 
 // portIn matches the port that a line speaks of.
 var portIn = regexp.MustCompile(`(?i)\bports?\b[ =:(]{0,3}(\d{2,5})\b|[\w.\]*']:(\d{2,5})\b`)
+
+// host is which service could not be reached, in brackets, if a later line of the same failure says it and c doesn't.
+func (r *reading) host(c *cause) string {
+	if c.code != pasar.CodeNetwork || hostIn.MatchString(c.said.body) {
+		return ""
+	}
+	for i := range r.alive {
+		if l := &r.alive[i]; l.code == c.code && l.at > c.at && l.said.source == c.said.source {
+			if m := hostIn.FindStringSubmatch(l.said.body); m != nil {
+				return " (" + strings.TrimSuffix(cmp.Or(m[1]+":"+m[2], m[3]), ":") + ")"
+			}
+		}
+	}
+	return ""
+}
+
+// hostIn matches a host and its port, or an address, that a line speaks of.
+var hostIn = regexp.MustCompile(`host='([^']+)',(?: port=(\d+))?|(https?://[\w.:-]+)`)
 
 // bySignal is which signal ended what: the job itself, or a process of it.
 func (c *cause) bySignal(e *Evidence, says string) string {
@@ -176,13 +193,15 @@ func (c *cause) hint(e *Evidence) string {
 		return c.rule.hint
 	}
 	if c.reason(e) == pasar.CodeSignal {
-		return signalHints[syscall.Signal(signalNumber(cmp.Or(signalIn(c.said.body), exitSignal(e))))]
+		return signalHint(e, signalNumber(cmp.Or(signalIn(c.said.body), exitSignal(e))))
 	}
 	return c.facts(e).hint
 }
 
 func (c *cause) sure() pasar.Confidence {
 	switch {
+	case c.doubted:
+		return pasar.Likely
 	case c.rule != nil && c.rule.sure != "":
 		return c.rule.sure
 	case c.raised:
@@ -201,10 +220,24 @@ func (c *cause) blame(e *Evidence) pasar.Blame {
 // evidence is the root line, and where in the program it was.
 func (c *cause) evidence(e *Evidence) []pasar.Line {
 	lines := []pasar.Line{quoteLine(e.Log[c.at], c.span[0])}
-	if c.where >= 0 {
-		lines = append(lines, quoteLine(e.Log[c.where], 0))
+	if w := e.found().where(c); w >= 0 {
+		lines = append(lines, quoteLine(e.Log[w], 0))
 	}
 	return lines
+}
+
+// where is the index of the line that says where in the program's own code a cause came up: in its own traceback, or in one
+// chained to it; -1: not known.
+func (r *reading) where(c *cause) int {
+	if c.own || !c.raised {
+		return c.where
+	}
+	for i := range r.alive {
+		if l := &r.alive[i]; l.at > c.at && l.chained && l.own && l.said.source == c.said.source {
+			return l.where
+		}
+	}
+	return c.where
 }
 
 // quoteLine is a line of the log as evidence, cut so that the telling part is in it.

@@ -22,6 +22,8 @@ var (
 	carets     = regexp.MustCompile(`^\s*[~^]+\s*$`)
 	repeated   = regexp.MustCompile(`^\s*\[Previous line repeated`)
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
+	// process matches what multiprocessing says of whose traceback comes.
+	process = regexp.MustCompile(`^Process \S+:$`)
 	// bare matches an exception that says what it is on the next line.
 	bare = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception):$`)
 	// ruled matches those that a table or the like follows.
@@ -60,7 +62,8 @@ type placed struct {
 	part    part
 	chained bool
 	about   subject
-	at      int // exception: the index of the line that says where in the program it was; -1: not known
+	own     bool // that line is of the program's own code
+	at      int  // exception: the index of the line that says where in the program it was; -1: not known
 }
 
 // take is what a line is, given those of its source before.
@@ -117,7 +120,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 			tr.at, tr.own = i, own
 		}
 		return placed{part: frame, at: -1}
-	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || boxed.MatchString(body) || ofStack(body):
+	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || process.MatchString(body) || boxed.MatchString(body) || ofStack(body):
 		return placed{part: frame, at: -1}
 	case s.boxed, tr.indent < 0 && !tr.headed && strings.HasPrefix(body, "    "):
 		return placed{part: frame, at: -1}
@@ -128,7 +131,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		return placed{part: frame, at: -1}
 	}
 	s.body = tr.class + s.body
-	p := placed{part: exception, chained: tr.chained, at: tr.at, about: tr.about}
+	p := placed{part: exception, chained: tr.chained, at: tr.at, own: tr.own, about: tr.about}
 	if tr.ignored {
 		p.part = ignored
 	}
