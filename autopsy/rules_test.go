@@ -2,7 +2,10 @@ package autopsy
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"pasar"
 )
 
 // UseRulesWithout takes one rule of logs away for the length of a test.
@@ -28,18 +31,19 @@ func RuleNames() []string {
 	return names
 }
 
-// KnownBy is the names of the rules that know a line of a log.
-func KnownBy(log string) map[string]bool {
-	known := map[string]bool{}
-	r := read(ReadLog([]byte(log), 1), nil)
-	for _, causes := range [][]cause{r.alive, r.past} {
-		for _, c := range causes {
-			if c.rule != nil {
-				known[c.rule.name] = true
-			}
-		}
+// MayKnow is the names of the rules of logs that look for something that a log has.
+func MayKnow(log string) []string {
+	var names []string
+	for _, id := range book().index.find(nil, strings.ToLower(log)) {
+		names = append(names, book().rules[id].name)
 	}
-	return known
+	return names
+}
+
+// CodeOf is the reason that a rule of logs gives.
+func CodeOf(name string) pasar.Code {
+	i := slices.IndexFunc(book().rules, func(r *logRule) bool { return r.name == name })
+	return book().rules[i].code
 }
 
 func TestRulesOfLogsAreNamedAndCanBeFound(t *testing.T) {
