@@ -14,6 +14,7 @@ func TestLabelledDeathsAreToldRight(t *testing.T) {
 	for _, path := range files {
 		for _, c := range readCases(t, path) {
 			t.Run(c.ID, func(t *testing.T) {
+				t.Parallel()
 				m, err := score.Grade(c)
 				if err != nil {
 					t.Fatal(err)
