@@ -38,10 +38,10 @@ func oneLine(s string, runes int) string {
 // and gives no reason, so it may be broad.
 var telling = regexp.MustCompile(`\w(?:Error|Exception)\b|(?i:\b(?:error|fatal|panic|exception|abort(?:ed)?|fail(?:ed|ure)?|` +
 	`cannot|can't|could not|unable|denied|not found|no such|killed|terminate(?:d)?|segmentation|core dumped|invalid|` +
-	`corrupt(?:ed|ion)?|unrecognized|unexpected|out of memory|timed out|smashing|double free)\b)`)
+	`corrupt(?:ed|ion)?|unrecognized|unexpected|out of memory|timed out|smashing|double free|not in \w+ format)\b)`)
 
 // idle matches lines that launchers print of any failure.
-var idle = regexp.MustCompile(`\bexit ?code\b|error_file|Root Cause|Failures:|^\s*(?:={5}|-{5})|HYDRA_FULL_ERROR|traceback : To enable|ChildFailedError|^g?make\S*: \*\*\*`)
+var idle = regexp.MustCompile(`\bexit ?code\b|error_file|Root Cause|Failures:|^\s*(?:={5}|-{5})|HYDRA_FULL_ERROR|traceback : To enable|ChildFailedError|^g?make\S*: \*\*\*|^tar: (?:Error is not recoverable|Child returned|Exiting with failure)`)
 
 // clue is the last line since the program got on that speaks of something going wrong; false if none does.
 func (e *Evidence) clue() (pasar.Line, bool) {

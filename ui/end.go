@@ -89,9 +89,14 @@ func Hints(v *pasar.JobView) (out []string) {
 		return nil
 	}
 	for h := range strings.SplitSeq(v.Verdict.Hint, "\n") {
-		out = append(out, "hint: "+pasar.Clean(h))
+		out = append(out, "hint: "+ofJob(v.ID, h))
 	}
 	return out
+}
+
+// ofJob is a hint with the job's id in the commands that it names: without one they are about another job.
+func ofJob(id pasar.JobID, hint string) string {
+	return strings.ReplaceAll(pasar.Clean(hint), "`pasar restart`", "`pasar restart "+id.String()+"`")
 }
 
 // tail is the last lines of a job's output.

@@ -48,7 +48,7 @@ func Page(v *pasar.JobView, now time.Time, s Style) string {
 		if v.State == pasar.Failed {
 			p.line(reason(d))
 		}
-		p.hints(d)
+		p.hints(v.ID, d)
 	}
 	p.line("")
 	p.asked(v, now)
@@ -77,12 +77,12 @@ func (p *page) excerpt(st pasar.State, d *pasar.Verdict, tail []string) excerpt 
 	return excerptOf(d, tail, pageLines)
 }
 
-func (p *page) hints(d *pasar.Verdict) {
+func (p *page) hints(id pasar.JobID, d *pasar.Verdict) {
 	if d.Hint == "" {
 		return
 	}
 	for h := range strings.SplitSeq(d.Hint, "\n") {
-		p.hang("hint: "+pasar.Clean(h), len("hint: "))
+		p.hang("hint: "+ofJob(id, h), len("hint: "))
 	}
 }
 

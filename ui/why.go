@@ -58,7 +58,7 @@ func (p *page) died(v *pasar.JobView, now time.Time) {
 	}
 	p.shows(v.State, v.Verdict, a)
 	if d := v.Verdict; d != nil {
-		p.hints(d)
+		p.hints(v.ID, d)
 		if v.State == pasar.Failed {
 			p.again(v, d)
 		}
@@ -199,7 +199,7 @@ func WhyAttempt(v *pasar.JobView, a *pasar.AttemptView, now time.Time, s Style) 
 		st = pasar.Failed
 	}
 	p.shows(st, d, a)
-	p.hints(d)
+	p.hints(v.ID, d)
 	p.certificate(v, a)
 	return p.b.String()
 }

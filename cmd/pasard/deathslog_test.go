@@ -91,6 +91,24 @@ curses.wrapper(main)
 `, reason: pasar.CodeException, root: "ValueError: the plot has no points"},
 	{name: "one very long line", py: "raise ValueError('token ids: ' + '50256, ' * 20000)\n",
 		reason: pasar.CodeException, root: "ValueError: token ids: 50256, 50256"},
+	{name: "two workers that write over each other", py: `import sys
+sys.stderr.write('''Process Process-2:
+Traceback (most recent call last):
+Process Process-4:
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/multiprocessing/process.py", line 314, in _bootstrap
+    self.run()
+  File "/usr/lib/python3.11/multiprocessing/process.py", line 314, in _bootstrap
+    self.run()
+  File "train.py", line 3, in work
+    raise ValueError('tokens.bin has 3 of 4 parts')
+ValueError: tokens.bin has 3 of 4 parts
+  File "train.py", line 3, in work
+    raise ValueError('tokens.bin has 3 of 4 parts')
+ValueError: tokens.bin has 3 of 4 parts
+''')
+sys.exit(1)
+`, reason: pasar.CodeException, root: "ValueError: tokens.bin has 3 of 4 parts"},
 	{name: "a rank that fails, and another that loses it first", py: `import sys
 sys.stderr.write('''[rank0]: Traceback (most recent call last):
 [rank0]:   File "train.py", line 9, in <module>
@@ -126,6 +144,14 @@ except SignalException:
     print('W1129 10:11:12.000000 4711 torch/distributed/elastic/agent/server/api.py:741] Received Signals.SIGTERM death signal, shutting down workers', file=sys.stderr)
     raise
 `, do: strangers(syscall.SIGTERM), reason: pasar.CodeInterrupted, root: "SIGTERM", summary: "SIGTERM"},
+	{name: "Ctrl-C typed at a pool's terminal", py: `import multiprocessing, time
+if __name__ == '__main__':
+    with multiprocessing.Pool(2) as p:
+        r = p.map_async(time.sleep, [600] * 4)
+        time.sleep(0.3)
+        print('ready', flush=True)
+        r.get()
+`, do: typing("\x03"), reason: pasar.CodeInterrupted, root: "KeyboardInterrupt", summary: "SIGINT"},
 	{name: "a bus error on a full /dev/shm", as: mounting, needs: []string{"mount", "python3"}, bash: `mount -t tmpfs -o size=64k tmpfs /dev/shm
 exec python3 -X faulthandler -c '
 import mmap
@@ -187,6 +213,10 @@ var moreDeaths = []death{
 		reason: pasar.CodeNetwork, root: "Failed to connect to 127.0.0.1 port 9"},
 	{name: "wget: connection refused", bash: "set -e\nwget -nv -t 1 http://127.0.0.1:9/model.bin\n", needs: []string{"wget"},
 		reason: pasar.CodeNetwork, root: "Connection refused"},
+	{name: "unzip of a file that isn't there", bash: "set -e\nunzip -q data.zip\n", needs: []string{"unzip"},
+		reason: pasar.CodeFileMissing, root: "cannot find or open data.zip"},
+	{name: "a damaged archive", bash: "set -e\necho garbage >data.tar.gz\ntar -xzf data.tar.gz\n", needs: []string{"tar", "gzip"},
+		reason: pasar.CodeExit, root: "not in gzip format", summary: "code 2"},
 	{name: "a compiler's error", bash: "set -e\necho 'int main() { return shards(; }' >main.c\ngcc -o train main.c\n", needs: []string{"gcc"},
 		reason: pasar.CodeException, root: "main.c:1:"},
 	{name: "Python binding an address that isn't here", py: "import socket\nsocket.socket().bind(('192.0.2.1', 0))\n",

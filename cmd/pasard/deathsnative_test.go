@@ -91,6 +91,11 @@ while True:
 	{name: "Ctrl-backslash typed at its terminal", sh: "echo ready; exec sleep 600", do: typing("\x1c"),
 		reason: pasar.CodeSignal, summary: "SIGQUIT"},
 	{name: "cancelled", sh: "echo ready; exec sleep 600", do: cancelling, reason: pasar.CodeCancelled, summary: "cancel"},
+	{name: "killed for its cgroup's memory", as: inMemory64MB, argv: []string{"python3", "-c", "print('loading', flush=True); x = b'x' * (1 << 30)"},
+		needs: []string{"python3"}, reason: pasar.CodeKernelOOM, summary: "memory"},
+	{name: "its child killed for its cgroup's memory", as: inMemory64MB, needs: []string{"python3"},
+		argv:   []string{"bash", "-c", "python3 -c 'x = b\"x\" * (1 << 30)'; echo \"worker ended with $?\"; exit 3"},
+		reason: pasar.CodeKernelOOM, summary: "memory"},
 }
 
 // statusDeaths say nothing but their status.

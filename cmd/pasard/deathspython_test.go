@@ -40,6 +40,8 @@ except KeyError as e:
 except ValueError:
     None.close()
 `, reason: pasar.CodeException, root: "ValueError: shard 7 is torn"},
+	{name: "Python exception group", needs: []string{python311}, py: `raise ExceptionGroup('workers', [ValueError('shard 7 is torn'), KeyError('lr')])
+`, reason: pasar.CodeException, root: "ValueError: shard 7 is torn"},
 	{name: "Python task group", needs: []string{python311}, py: `import asyncio
 async def load():
     raise ValueError('shard 7 is torn')
