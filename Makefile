@@ -51,6 +51,7 @@ demo: ## train the example as a job on a throw-away daemon, watch it, and leave 
 test: lint ## all tests, with the race detector, after lint
 	$(GO) test -race -timeout 10m ./...
 	$(GO) test -run PlainBackfilling ./cmd/pasar
+	$(GO) test -run 'Labelled|Needed' ./autopsy
 
 test-systemd: ## a machine with systemd, booted for it: setup, reboots, logouts, kills (JOBS=2000 for more; skipped without SYSTEMD_HOST)
 	@GO='$(GO)' $(BASH) test/systemd/run.sh

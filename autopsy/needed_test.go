@@ -12,6 +12,9 @@ import (
 // TestEveryRuleOfLogsIsNeeded takes the rules away one by one: then a death is told wrong, so that
 // TestLabelledDeathsAreToldRight fails.
 func TestEveryRuleOfLogsIsNeeded(t *testing.T) {
+	if raced {
+		t.Skip("rules are taken away without the race detector: `make test` does both")
+	}
 	var cases []score.Case
 	for _, path := range files {
 		cases = append(cases, readCases(t, path)...)

@@ -12,7 +12,10 @@ var files = []string{"testdata/produced.jsonl", "testdata/written.jsonl", "testd
 
 func TestLabelledDeathsAreToldRight(t *testing.T) {
 	for _, path := range files {
-		for _, c := range readCases(t, path) {
+		for i, c := range readCases(t, path) {
+			if raced && i%8 != 0 { // `make test` does all without the race detector
+				continue
+			}
 			t.Run(c.ID, func(t *testing.T) {
 				t.Parallel()
 				m, err := score.Grade(c)

@@ -1,0 +1,5 @@
+//go:build !race
+
+package autopsy_test
+
+const raced = false
