@@ -57,6 +57,8 @@ var carriers = []carrier{
 	{"[0123456789", regexp.MustCompile(`^\[?\d{4}[-/]\d\d[-/]\d\d[ T_]?\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|UTC| UTC|[+-]\d\d:?\d\d)?\]?(?:[:,]? ?[-|:] ?|,? +)?`)},
 	{"[0123456789", regexp.MustCompile(`^\[?(?:\d\d/\d\d(?:/\d\d(?:\d\d)?)?[ ,]+)?\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?\]?(?: ?[-|:] ?| +)`)},
 	{"[", regexp.MustCompile(`^\[\d\d/\d\d/\d\d \d\d:\d\d:\d\d\] +`)},
+	// Containers' logs (CRI).
+	{"s", regexp.MustCompile(`^std(?:out|err) [FP] `)},
 	// Structured logs.
 	{"{", regexp.MustCompile(`^\{.*?"(?:level|lvl|severity|levelname)": ?"(?P<lvl>\w+)".*?"(?:msg|message|event|text|error)": ?"(?P<rest>(?:[^"\\]|\\.)*)".*`)},
 	{"{", regexp.MustCompile(`^\{.*?"(?:msg|message|event|text|error)": ?"(?P<rest>(?:[^"\\]|\\.)*)".*?"(?:level|lvl|severity|levelname)": ?"(?P<lvl>\w+)".*`)},

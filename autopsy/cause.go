@@ -39,6 +39,10 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		c.code, c.kind, c.rank = c.rule.code, c.rule.kind, factsOf[c.rule.code].rank
 	}
 	if c.rule == nil {
+		if p.panicked && c.raised { // where it panicked is the root; what it said there stands in the summary
+			c.at, c.where, c.said = p.at, -1, listen(r.log[p.at].Text)
+			c.said.body += " " + s.body
+		}
 		switch {
 		case c.raised, mayRaise && standalone.MatchString(s.body):
 		case s.level == failure && mayRaise && words.MatchString(s.body): // a logger's, of an error and no more
@@ -47,7 +51,7 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		default:
 			return c, false
 		}
-		c.code, c.rank, c.span = pasar.CodeException, ofProgram, [2]int{0, len(s.body)}
+		c.code, c.rank, c.span = pasar.CodeException, ofProgram, [2]int{0, len(c.said.body)}
 	}
 	c.refine(p.about)
 	if !c.raised && !c.heard(s) {

@@ -40,15 +40,16 @@ var (
 
 // A trace is a traceback under way of one source.
 type trace struct {
-	open    bool
-	ignored bool
-	chained bool // its exception came while or because another was handled
-	indent  int  // of the last "File" line; -1: none yet
-	at      int  // index of the last of them that is the program's own, else of the last; -1: none
-	own     bool
-	headed  bool   // its next line is the exception
-	class   string // of that, if the line before has it alone
-	about   subject
+	open     bool
+	ignored  bool
+	chained  bool // its exception came while or because another was handled
+	indent   int  // of the last "File" line; -1: none yet
+	at       int  // index of the last of them that is the program's own, else of the last; -1: none
+	own      bool
+	headed   bool   // its next line is the exception
+	panicked bool   // at is the line that says where it panicked
+	class    string // of that, if the line before has it alone
+	about    subject
 }
 
 // traces follows the tracebacks of each source through a log.
@@ -59,11 +60,12 @@ type traces struct {
 
 // A placed is what a line is to the traceback around it.
 type placed struct {
-	part    part
-	chained bool
-	about   subject
-	own     bool // that line is of the program's own code
-	at      int  // exception: the index of the line that says where in the program it was; -1: not known
+	part     part
+	chained  bool
+	about    subject
+	panicked bool // that line says that it panicked, and this one why
+	own      bool // that line is of the program's own code
+	at       int  // exception: the index of the line that says where in the program it was; -1: not known
 }
 
 // take is what a line is, given those of its source before.
@@ -101,6 +103,9 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		return placed{part: frame, at: -1}
 	case header.MatchString(body):
 		*tr = trace{open: true, indent: -1, at: -1, headed: true}
+		if strings.Contains(body, "panicked at") {
+			tr.at, tr.panicked = i, true
+		}
 		return placed{part: frame, at: -1}
 	case traceStart.MatchString(body) && !cppTrace.MatchString(body):
 		*tr = trace{open: true, chained: tr.chained, ignored: tr.ignored && tr.open, indent: -1, at: -1}
@@ -131,7 +136,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		return placed{part: frame, at: -1}
 	}
 	s.body = tr.class + s.body
-	p := placed{part: exception, chained: tr.chained, at: tr.at, own: tr.own, about: tr.about}
+	p := placed{part: exception, chained: tr.chained, at: tr.at, own: tr.own, panicked: tr.panicked, about: tr.about}
 	if tr.ignored {
 		p.part = ignored
 	}
