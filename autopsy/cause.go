@@ -93,6 +93,9 @@ func (r *reading) ruleOf(s *said, raised bool, b *rulebook, ids []int) (*logRule
 		return k.rule, k.span
 	}
 	var k knownRule
+	if ofCode.MatchString(s.body) { // what it quotes is data
+		ids = nil
+	}
 	lower := strings.ToLower(s.body)
 	for _, id := range ids {
 		if !raised && !audible(s.level, b.rules[id].code) {
@@ -106,6 +109,9 @@ func (r *reading) ruleOf(s *said, raised bool, b *rulebook, ids []int) (*logRule
 	r.known[key] = k
 	return k.rule, k.span
 }
+
+// ofCode matches exceptions that are about the program's own code, whatever their text quotes.
+var ofCode = regexp.MustCompile(`^(?:\w+\.)*(?:KeyError|NameError|IndexError|UnboundLocalError|ZeroDivisionError|RecursionError|UnicodeDecodeError|UnicodeEncodeError|IndentationError|SyntaxError)\b`)
 
 type known struct {
 	body   string

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// progressWords are in lines that a program prints as it gets on. Which of them do so is for goesOn to say.
-var progressWords = strings.Split("epoch|step|iter|loss|it/s|s/it|/s]|batch|samples|tokens/s|tok/s|%|round |episode|sweep |trial |fold |shard |done in|frames|imgs/s|images/s|[train|generation |chunk |resum|restor|recover|succe|continu|reconnect|connection re|from scratch|skipp|loaded |fits|from cache|turned off|ok", "|")
-
 // goesOnWith matches progress: counters of work done.
 var goesOnWith = regexp.MustCompile(`(?i)\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|rounds?|episodes?|trials?|folds?|shards?|generations?|chunks?|sweeps?|update|global_step|it)\b["']?\s*[:=#\[(]?\s*\d` +
 	`|["']?\b\w*loss["']?\s*[:=]?\s+?-?\d|\bloss=-?\d|["'][\w/]*loss["']: ?-?\d` +
@@ -34,7 +31,7 @@ func (s *said) goesOn() bool {
 }
 
 // livedThrough matches what a line says itself of an error that it speaks of: that the program goes on.
-var livedThrough = regexp.MustCompile(`(?i)\((?:skipp\w+|ignor\w+|continuing\b[^)]*|cache turned off|non-?fatal|retry\w*|using [^)]*|will retry[^)]*|optional|harmless|not fatal)\)?|` +
+var livedThrough = regexp.MustCompile(`(?i)\((?:skipp\w+|ignor\w+|continuing\b[^)]*|[\w ]+ (?:turned off|disabled)|non-?fatal|retry\w*|using [^)]*|will retry[^)]*|optional|harmless|not fatal)\)?|` +
 	`[,;:.-] ?(?:skipp(?:ing|ed)\b|(?:gradients?|batch|sample|step|update) (?:dropped|skipped|ignored|discarded)\b|going on\b|ignor(?:ing|ed)\b|continuing\b|falling back\b|fall back\b|retry(?:ing)?\b|trying (?:again|another|prev|the next|next|with|a smaller|smaller)|using (?:cpu|the|a|default|cached|fallback|local|eager|slow)\b|reconnecting|will (?:retry|be retried|continue|use|fall)|disabling\b|disabled\b|halving\b|reducing (?:the )?batch|(?:streaming|reading|loading|using|running|computing) .{0,40}\binstead\b|proceeding|entering retry loop)|` +
 	`\bskipping (?:this|sample|batch|file|it|bad)|\bnon-?fatal\b`)
 

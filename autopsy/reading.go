@@ -40,7 +40,7 @@ const (
 var raising = newExtra()
 
 func newExtra() (x extra) {
-	for _, s := range []string{"error", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"} {
+	for _, s := range []string{"error", "fatal", "critical", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"} {
 		x.finder.add(s, mayRaise)
 	}
 	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit", "panicked at", "error in ", "graph execution error", "fatal error:", "foam fatal"} {
