@@ -170,14 +170,14 @@ func told(d *pasar.Verdict) string {
 	if summary == "" {
 		return code
 	}
-	if len(d.Evidence) > 0 { // where the summary puts words before the root line, the code stands for them
-		root := pasar.Clean(d.Evidence[0].Text)
-		if words, line, ok := strings.Cut(summary, ": "); ok && code != "" && !strings.Contains(root, words) && strings.Contains(root, strings.TrimSuffix(line, "…")) {
-			summary = line
-		}
-	}
 	if code == "" || strings.HasPrefix(summary, code) {
 		return summary
+	}
+	if len(d.Evidence) > 0 { // where the summary puts words before the root line, the code stands for them
+		root := pasar.Clean(d.Evidence[0].Text)
+		if words, line, ok := strings.Cut(summary, ": "); ok && !strings.Contains(root, words) && strings.Contains(root, strings.TrimSuffix(line, "…")) {
+			summary = line
+		}
 	}
 	return code + ": " + summary
 }
