@@ -36,7 +36,7 @@ var memoryLog = []logRule{
 		code: pasar.CodeShmFull, says: "a worker ran out of shared memory", sure: pasar.Likely},
 	{name: "NCCL had no room for a segment", has: "error while creating shared memory segment", code: pasar.CodeShmFull, kind: announces, sure: pasar.Certain},
 	{name: "Paddle's workers", has: "shared storage space", code: pasar.CodeShmFull, says: "a worker ran out of shared memory", sure: pasar.Likely},
-	{name: "shm-size", has: "--shm-size|posix_fallocate", also: `.*--shm-size.*|posix_fallocate failed ?: ?No space left.*`, but: `docker run`, code: pasar.CodeShmFull, sure: pasar.Certain},
+	{name: "shm-size", has: "--shm-size|failed to extend|posix_fallocate", also: `.*--shm-size.*|posix_fallocate failed ?: ?No space left.*|failed to extend /dev/shm.*`, but: `docker run`, code: pasar.CodeShmFull, sure: pasar.Certain},
 	{name: "no room for a shared memory object", has: "shared memory|/torch_|shm_open|shm", also: `(?:unable to|could not|cannot|failed to|error while) (?:\w+ )?(?:open|mmap|allocat\w+|resiz\w+|writ\w+|creat\w+|attach\w*|truncat\w+)\b.{0,80}(?:shared memory|/torch_\w+|shm\b).*|shm_open.{0,60}(?:no space|failed)|(?:no space|not enough (?:space|memory)|insufficient).{0,60}(?:/dev/shm|shared memory)|ran out of shared memory|out of shared memory`,
 		but:  `too many open files|out of resource|per[- ]block|CUDA|hardware limit|not permitted|permission denied|no such file|File exists`,
 		code: pasar.CodeShmFull, sure: pasar.Certain},
