@@ -57,7 +57,7 @@ func (r *reading) notFound(best *cause) *cause {
 // raisedAfter is an uncaught exception after the complaint of a tool or a shell that its script went on without; nil if there
 // is none, or if it may come of that. The complaint is a guess, and the exception is known to have ended a process.
 func (r *reading) raisedAfter(best *cause) *cause {
-	if best == nil || best.raised || best.rank != ofSurrounding && best.code != pasar.CodeDiskFull || !best.tool && !best.ofShell() {
+	if best == nil || best.raised || best.rank != ofSurrounding && best.code != pasar.CodeDiskFull || !best.tool && !best.ofShell() && best.code != pasar.CodeNetwork {
 		return nil
 	}
 	for i := range r.alive {

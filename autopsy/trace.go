@@ -24,6 +24,7 @@ var (
 	boxed      = regexp.MustCompile(`^\s*[╭╰│┃├└]`)
 	// process matches what multiprocessing says of whose traceback comes.
 	process = regexp.MustCompile(`^Process \S+:$`)
+	worded  = regexp.MustCompile(`[\pL\d]`)
 	// bare matches an exception that says what it is on the next line.
 	bare = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception):$`)
 	// ruled matches those that a table or the like follows.
@@ -127,7 +128,7 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		return placed{part: frame, at: -1}
 	case tr.indent >= 0 && indent > tr.indent || carets.MatchString(body) || repeated.MatchString(body) || process.MatchString(body) || boxed.MatchString(body) || ofStack(body):
 		return placed{part: frame, at: -1}
-	case s.boxed, tr.indent < 0 && !tr.headed && strings.HasPrefix(body, "    "):
+	case tr.headed && !worded.MatchString(body), s.boxed, tr.indent < 0 && !tr.headed && strings.HasPrefix(body, "    "):
 		return placed{part: frame, at: -1}
 	}
 	s.body = strings.TrimLeft(body, " |")
