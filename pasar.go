@@ -347,9 +347,15 @@ func plainASCII(s string) bool {
 	return true
 }
 
+// Unseen reports whether a character takes no room and can hide text, or change how other text is seen: format
+// characters of Unicode (Cf), among them bidirectional overrides and tags, and line separators. The two joiners that scripts are
+// written with (U+200C, U+200D) are none.
+func Unseen(r rune) bool {
+	return r >= 0x80 && r != 0x200c && r != 0x200d && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
+}
+
 func unsafeRune(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
-		r == '\u2028' || r == '\u2029' || r == '\ufeff'
+	return r == utf8.RuneError || unicode.IsControl(r) || Unseen(r)
 }
 
 // Quote shows an argument vector as a shell would have to be given it, cleaned for one line.

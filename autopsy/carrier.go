@@ -72,6 +72,24 @@ var carriers = []carrier{
 	{"│┃|", regexp.MustCompile(`^[│┃] ?(?P<rest>.*?)\s*[│┃]$`)},
 }
 
+// ahead matches a level of little matter among the dates, brackets and names that a line begins with, in whatever form; the two
+// forms of words in lower case want a sign that they are one.
+var ahead = regexp.MustCompile(`^(?:[^\s"'` + "`" + `]+\s+){0,5}?(?:[\[(<{*|-]{0,2}(?:(DEBUG|TRACE|INFO|NOTICE|Notice|Info|Debug)|(WARN|WARNING|Warning|Warn))[\])>}*|:-]{0,3}|[\[(<](?:(debug|trace|info|notice)|(warn|warning))\s*[\])>]:?|(?:(debug|trace|info|notice|hinweis|I|D)|(warn|warning|warnung|avertissement|advertencia|W)):)(?:\s|$)`)
+
+// levelAhead is the level that a line's beginning says it has, if that is one of little matter.
+func levelAhead(line string) level {
+	m := ahead.FindStringSubmatchIndex(line)
+	if m == nil || mishap.MatchString(line[:m[1]]) || strings.Contains(line[:m[1]], "NCCL") || strings.Contains(line[:m[1]], " VM ") {
+		return unlevelled
+	}
+	for k := 2; k < len(m); k += 4 {
+		if m[k] >= 0 {
+			return info
+		}
+	}
+	return warning
+}
+
 // stackOf matches the traceback in a structured log's line.
 var stackOf = regexp.MustCompile(`"(?:exc_info|exception|stack|stack_trace|traceback|exc_text|stacktrace|exc|err_stack)": ?"((?:[^"\\]|\\.)*)"`)
 
@@ -96,6 +114,9 @@ func listen(line string) said {
 		if !s.unwrap() {
 			break
 		}
+	}
+	if s.level == unlevelled {
+		s.level = levelAhead(line)
 	}
 	for strings.HasPrefix(s.body, "  ") { // Python's groups of exceptions stand behind bars
 		rest, ok := strings.CutPrefix(strings.TrimLeft(s.body, " "), "| ")

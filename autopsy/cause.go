@@ -98,17 +98,21 @@ func (r *reading) ruleOf(s *said, raised bool, b *rulebook, ids []int) (*logRule
 	}
 	lower := strings.ToLower(s.body)
 	for _, id := range ids {
-		if !raised && !audible(s.level, b.rules[id].code) {
+		if !raised && !audible(s.level, b.rules[id].code) || r.misses[id] > maxMisses {
 			continue
 		}
 		if span, ok := b.rules[id].match(s.body, lower); ok {
 			k = knownRule{b.rules[id], span}
 			break
 		}
+		r.misses[id]++
 	}
 	r.known[key] = k
 	return k.rule, k.span
 }
+
+// maxMisses is how many lines a rule is tried on in vain: a log that is full of its words is about something else.
+const maxMisses = 64
 
 // ofCode matches exceptions that are about the program's own code, whatever their text quotes.
 var ofCode = regexp.MustCompile(`^(?:\w+\.)*(?:KeyError|NameError|IndexError|UnboundLocalError|ZeroDivisionError|RecursionError|UnicodeDecodeError|UnicodeEncodeError|IndentationError|SyntaxError)\b`)
@@ -126,11 +130,34 @@ type knownRule struct {
 
 // heard reports whether a line counts that may only carry phrases.
 func (c *cause) heard(s *said) bool {
+	if carried(s.body, c.span[0]) {
+		return false
+	}
 	if s.level == unlevelled || s.level == failure {
 		return !quoted.MatchString(s.body)
 	}
 	return c.rule != nil && (c.code != pasar.CodeNetwork || retries.MatchString(s.body)) && !quoted.MatchString(s.body)
 }
+
+// carried reports whether what begins at a place in a line stands within double quotes, as data does, that the line didn't open
+// with; what a key of an error has in quotes is no data.
+func carried(body string, at int) bool {
+	at = min(at, len(body))
+	open := -1
+	for i := 0; i < at; i++ {
+		if body[i] == '"' && (i == 0 || body[i-1] != '\\') {
+			if open < 0 {
+				open = i
+			} else {
+				open = -1
+			}
+		}
+	}
+	end := strings.IndexByte(body[at:], '"')
+	return open > 0 && end >= 0 && !strings.HasPrefix(body[at+end:], `":`) && !errorKey.MatchString(body[:open])
+}
+
+var errorKey = regexp.MustCompile(`(?i)(?:err\w*|msg|message|reason|exception|what|detail\w*|stderr|status|desc\w*|cause|os_error|assert\w*|&&|thread)\W{0,4}$`)
 
 // audible reports whether a reason counts of a line that its logger holds to be of little matter: who is asked to end may say
 // so in passing, and a warning of a try that failed is why the last one did.

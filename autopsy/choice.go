@@ -2,6 +2,7 @@ package autopsy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"pasar"
@@ -57,12 +58,20 @@ func (r *reading) notFound(best *cause) *cause {
 // raisedAfter is an uncaught exception after the complaint of a tool or a shell that its script went on without; nil if there
 // is none, or if it may come of that. The complaint is a guess, and the exception is known to have ended a process.
 func (r *reading) raisedAfter(best *cause) *cause {
-	if best == nil || best.raised || best.rank != ofSurrounding && best.code != pasar.CodeDiskFull || !best.tool && !best.ofShell() && best.code != pasar.CodeNetwork {
+	if best == nil || best.chained {
 		return nil
 	}
+	passing := best.tool || best.ofShell()
+	if best.rank != ofSurrounding && !(passing && best.code == pasar.CodeDiskFull) {
+		return nil
+	}
+	passing = passing || best.code == pasar.CodeNetwork && !best.raised
 	for i := range r.alive {
 		c := &r.alive[i]
 		if c.at < best.at || !c.raised || c.chained || c.rank > ofProgram || c.code == best.code {
+			continue
+		}
+		if !passing && (c.rule != nil || c.said.source != best.said.source || !r.wordsBetween(best.at, c.at)) {
 			continue
 		}
 		name, _, _ := strings.Cut(best.said.body, ":")
@@ -73,6 +82,20 @@ func (r *reading) raisedAfter(best *cause) *cause {
 		return c
 	}
 	return nil
+}
+
+// wordsBetween reports whether a program said something else between two lines.
+func (r *reading) wordsBetween(a, b int) bool {
+	for i := a + 1; i < b; i++ {
+		text := r.log[i].Text
+		if text[0] == ' ' || text[0] == '\t' || strings.Contains(text, "Traceback (most") || idle.MatchString(text) || !worded.MatchString(text) {
+			continue
+		}
+		if !slices.ContainsFunc(r.alive, func(c cause) bool { return c.at == i }) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofShell reports whether a shell complains, in a script.

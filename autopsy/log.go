@@ -117,10 +117,8 @@ func clean(s string) string {
 	return strings.TrimRight(s, " \t")
 }
 
-// unseen reports whether a character is a control character, or changes how others are seen.
-func unseen(r rune) bool {
-	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == '\ufeff'
-}
+// unseen reports whether a character is a control character, or can hide text or change how others are seen.
+func unseen(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || pasar.Unseen(r) }
 
 func backspaced(s string) string {
 	out := make([]rune, 0, len(s))

@@ -18,6 +18,7 @@ type reading struct {
 	traces traces
 	shapes map[string]bool // of the lines that are why, but for numbers, while those are alive: a flood of one is read once
 	known  map[known]knownRule
+	misses []int  // of each rule: lines that have its words, and aren't what it knows
 	said   *cause // what says it best; nil: nothing
 	usage  bool   // within what a program prints of its options
 }
@@ -25,6 +26,9 @@ type reading struct {
 // others is how many lines of other processes' work say that an error of one of them was lived through: those
 // that still run when one has died are soon done.
 const others = 12
+
+// maxAlive bounds how many causes are weighed: of a flood the first say it.
+const maxAlive = 128
 
 // ofScript is how many lines of its processes' work say that a script got over an error of its own.
 const ofScript = 2
@@ -73,7 +77,7 @@ func mayTry(lower string) bool {
 
 // read finds in a log what may be why.
 func read(log []pasar.Line, exit *pasar.Exit) *reading {
-	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}, known: map[known]knownRule{}}
+	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}, known: map[known]knownRule{}, misses: make([]int, len(book().rules))}
 	b := book()
 	var ids, extras []int
 	for i := range log {
@@ -154,6 +158,9 @@ func (r *reading) add(c cause) {
 			return
 		}
 	}
+	if len(r.alive) == maxAlive {
+		return
+	}
 	c.tool = aTool.MatchString(c.said.body)
 	r.alive = append(r.alive, c)
 }
@@ -193,7 +200,7 @@ func (r *reading) goOn(source string) {
 			continue
 		}
 		if c.said.source != source {
-			enough := others
+			enough := max(others, 4*len(r.traces.of))
 			if c.said.source == "" {
 				enough = ofScript
 			}

@@ -3,6 +3,7 @@ package autopsy
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"pasar"
@@ -26,11 +27,34 @@ func (c *cause) counts(e *Evidence) bool {
 		return false
 	case c.rank == ofNoMatter:
 		return e.Exit.Code == exitFlush
+	case c.rank == ofSurrounding && !c.raised && endedOtherwise(e) && e.found().followed(c):
+		return false // it went on after that complaint
 	case c.rank < ofNothing:
 		return true
 	}
 	name := exitSignal(e)
 	return name == "" || name == "SIGABRT" && c.code == pasar.CodeException
+}
+
+// endedOtherwise reports whether the status says how it ended: by a signal, but for an abort, or at timeout(1)'s limit.
+func endedOtherwise(e *Evidence) bool {
+	name := exitSignal(e)
+	return name != "" && name != "SIGABRT" || exit(exitTimeout)(e)
+}
+
+// exitTimeout is how timeout(1) exits at its limit.
+const exitTimeout = 124
+
+// followed reports whether a program said more after a cause than launchers and shells do of an end.
+func (r *reading) followed(c *cause) bool {
+	for i := c.at + 1; i < len(r.log); i++ {
+		text := r.log[i].Text
+		known := slices.ContainsFunc(r.alive, func(a cause) bool { return a.at == i })
+		if !known && !idle.MatchString(text) && worded.MatchString(text) {
+			return true
+		}
+	}
+	return false
 }
 
 // exitFlush is how Python exits when what is left of its output can't be written.
@@ -200,6 +224,8 @@ func (c *cause) hint(e *Evidence) string {
 
 func (c *cause) sure() pasar.Confidence {
 	switch {
+	case c.code == pasar.CodeGPUXid: // by the output alone
+		return pasar.Likely
 	case c.doubted:
 		return pasar.Likely
 	case c.rule != nil && c.rule.sure != "":

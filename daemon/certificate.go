@@ -57,7 +57,8 @@ func CertifyIn(dataDir string) func(pasar.AttemptKey, []byte) error {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("keep certificate: %w", err)
 		}
-		f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+		// One name, so that what a daemon that was killed left is written over by the next.
+		f, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return fmt.Errorf("keep certificate: %w", err)
 		}

@@ -54,8 +54,8 @@ func (e *attemptEnd) retry() bool {
 	if code == pasar.CodeCompleted || code == pasar.CodeCancelled || code == pasar.CodeDependency {
 		return false
 	}
-	if code == pasar.CodeGPUXid && len(e.spec.RetryOn) == 0 && e.retried == 0 && !ownFault(e.xids) {
-		return true // the GPU's fault: once, also where nothing was asked
+	if code == pasar.CodeGPUXid && len(e.spec.RetryOn) == 0 && e.retried == 0 && len(e.xids) > 0 && !ownFault(e.xids) {
+		return true // the GPU's fault, by its driver's word and not by what output says: once, also where nothing was asked
 	}
 	if e.retried >= e.spec.Retries {
 		return false
