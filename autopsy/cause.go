@@ -45,7 +45,7 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 		}
 		switch {
 		case c.raised, mayRaise && standalone.MatchString(s.body):
-		case s.level == failure && mayRaise && words.MatchString(s.body): // a logger's, of an error and no more
+		case s.level == failure && mayRaise && several.MatchString(s.body): // a logger's, of an error and no more
 			c.rule, c.code, c.rank, c.kind = &vagueLog[0], pasar.CodeException, ofNothing, echoes
 			return c, !quoted.MatchString(s.body) && !livedThrough.MatchString(s.body) && !notVague.MatchString(s.body)
 		default:
@@ -79,9 +79,9 @@ func (r *reading) causeOf(i int, s *said, p placed, b *rulebook, ids []int, mayR
 	return c, true
 }
 
-// words matches lines that say more than a word or two; notVague those that launchers print of others.
+// several matches lines that say more than a word or two; notVague those that launchers print of others.
 var (
-	words    = regexp.MustCompile(`^\S+ \S+ \S`)
+	several  = regexp.MustCompile(`^\S+ \S+ \S`)
 	notVague = regexp.MustCompile(`\b(?:exit(?:ed|s)?|returned?|return) (?:with )?(?:code|status)|exitcode|sample \d|failed \(|^Task \d`)
 )
 
@@ -101,8 +101,12 @@ func (r *reading) ruleOf(s *said, raised bool, b *rulebook, ids []int) (*logRule
 		if !raised && !audible(s.level, b.rules[id].code) || r.misses[id] > maxMisses {
 			continue
 		}
+		if !raised && r.hits[id] > maxHits {
+			return nil, k.span
+		}
 		if span, ok := b.rules[id].match(s.body, lower); ok {
 			k = knownRule{b.rules[id], span}
+			r.hits[id]++
 			break
 		}
 		r.misses[id]++
@@ -112,7 +116,10 @@ func (r *reading) ruleOf(s *said, raised bool, b *rulebook, ids []int) (*logRule
 }
 
 // maxMisses is how many lines a rule is tried on in vain: a log that is full of its words is about something else.
-const maxMisses = 64
+const maxMisses = 200
+
+// maxHits is how many lines of a flood that differ in words are taken for a rule's: the first of them is the one that counts.
+const maxHits = 64
 
 // ofCode matches exceptions that are about the program's own code, whatever their text quotes.
 var ofCode = regexp.MustCompile(`^(?:\w+\.)*(?:KeyError|NameError|IndexError|UnboundLocalError|ZeroDivisionError|RecursionError|UnicodeDecodeError|UnicodeEncodeError|IndentationError|SyntaxError)\b`)

@@ -101,6 +101,9 @@ func appendRow(lines []pasar.Line, row string, number int) []pasar.Line {
 
 // clean is text without control characters but tabs, and without blanks at its end. What a backspace took back is gone.
 func clean(s string) string {
+	if isPlain(s) {
+		return strings.TrimRight(s, " \t")
+	}
 	if strings.IndexByte(s, '\b') >= 0 {
 		s = backspaced(s)
 	}
@@ -115,6 +118,16 @@ func clean(s string) string {
 		return r
 	}, s)
 	return strings.TrimRight(s, " \t")
+}
+
+// isPlain reports whether a text is printable ASCII and tabs, as nearly everything is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // unseen reports whether a character is a control character, or can hide text or change how others are seen.

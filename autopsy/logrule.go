@@ -72,6 +72,11 @@ func newRulebook(groups [][]logRule) *rulebook {
 			b.rules = append(b.rules, &r)
 		}
 	}
+	for _, w := range words {
+		for _, word := range w.words {
+			b.index.add(word, len(b.rules)+w.what)
+		}
+	}
 	return b
 }
 

@@ -2,7 +2,6 @@ package autopsy
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"pasar"
@@ -18,6 +17,7 @@ type reading struct {
 	traces traces
 	shapes map[string]bool // of the lines that are why, but for numbers, while those are alive: a flood of one is read once
 	known  map[known]knownRule
+	hits   []int  // of each rule: lines that it knows, since anything was lived through
 	misses []int  // of each rule: lines that have its words, and aren't what it knows
 	said   *cause // what says it best; nil: nothing
 	usage  bool   // within what a program prints of its options
@@ -33,24 +33,18 @@ const maxAlive = 128
 // ofScript is how many lines of its processes' work say that a script got over an error of its own.
 const ofScript = 2
 
-// extra are ids of the finder beyond those of the rules.
-type extra struct{ finder finder }
-
+// What a line may be beside what rules know; the ids of these words come after those of the rules.
 const (
-	mayRaise = iota
-	mayTrace
+	mayRaise = iota // an exception, or a logger's error
+	mayTrace        // the start of a traceback, or what is said between two
 )
 
-var raising = newExtra()
-
-func newExtra() (x extra) {
-	for _, s := range []string{"error", "fatal", "critical", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"} {
-		x.finder.add(s, mayRaise)
-	}
-	for _, s := range []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit", "panicked at", "error in ", "graph execution error", "fatal error:", "foam fatal"} {
-		x.finder.add(s, mayTrace)
-	}
-	return x
+var words = []struct {
+	what  int
+	words []string
+}{
+	{mayRaise, []string{"error", "fatal", "critical", "exception", "interrupt", "failure", "abort", "exit", "timeout", "warning", "empty"}},
+	{mayTrace, []string{"traceback (most", "exception ignored in", "logging error", "handling of the above", "direct cause of", "exception in thread", "error in atexit", "panicked at", "error in ", "graph execution error", "fatal error:", "foam fatal"}},
 }
 
 // thrown and calledAt match JavaScript's errors: what happened, and the first line of where.
@@ -77,16 +71,19 @@ func mayTry(lower string) bool {
 
 // read finds in a log what may be why.
 func read(log []pasar.Line, exit *pasar.Exit) *reading {
-	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}, known: map[known]knownRule{}, misses: make([]int, len(book().rules))}
+	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}, known: map[known]knownRule{}, misses: make([]int, len(book().rules)), hits: make([]int, len(book().rules))}
 	b := book()
-	var ids, extras []int
+	var ids []int
 	for i := range log {
 		lower := strings.ToLower(log[i].Text)
 		ids = b.index.find(ids[:0], lower)
-		extras = raising.finder.find(extras[:0], lower)
-		tracing := slices.Contains(extras, mayTrace)
-		if !tracing && len(ids) == 0 && len(extras) == 0 && len(r.alive) == 0 && r.traces.open == 0 {
+		if len(ids) == 0 && len(r.alive) == 0 && r.traces.open == 0 {
 			continue
+		}
+		raising, tracing := false, false
+		for ; len(ids) > 0 && ids[len(ids)-1] >= len(b.rules); ids = ids[:len(ids)-1] {
+			raising = true
+			tracing = tracing || ids[len(ids)-1] == len(b.rules)+mayTrace
 		}
 		if len(r.alive) > 0 && mayTry(lower) && anotherTry.MatchString(listen(log[i].Text).body) {
 			for k := range r.alive {
@@ -94,7 +91,7 @@ func read(log []pasar.Line, exit *pasar.Exit) *reading {
 			}
 			r.last = i
 		}
-		r.line(i, b, ids, len(extras) > 0, tracing)
+		r.line(i, b, ids, raising, tracing)
 	}
 	r.said = r.why()
 	return r
@@ -102,6 +99,12 @@ func read(log []pasar.Line, exit *pasar.Exit) *reading {
 
 // line takes in one line. Whether it may be an exception, or within a traceback, is known.
 func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
+	flood := ""
+	if len(r.alive) > 0 && r.traces.open == 0 && !tracing {
+		if flood = shapeOf(r.log[i].Text[:min(len(r.log[i].Text), rankBytes)], r.log[i].Text); r.shapes[flood] {
+			return
+		}
+	}
 	s := listen(r.log[i].Text)
 	p := r.traces.take(&s, i, tracing)
 	if p.part == frame {
@@ -127,7 +130,8 @@ func (r *reading) line(i int, b *rulebook, ids []int, mayRaise, tracing bool) {
 	}
 	shape := ""
 	if p.part == plain && len(r.alive) > 0 {
-		if shape = shapeOf(&s); r.shapes[shape] {
+		if shape = shapeOf(s.source, s.body); r.shapes[shape] {
+			r.shapes[flood] = flood != ""
 			return
 		}
 	}
@@ -213,16 +217,20 @@ func (r *reading) goOn(source string) {
 	}
 	if len(kept) < len(r.alive) {
 		clear(r.shapes)
+		clear(r.hits)
 	}
 	r.alive = kept
 }
 
-// shapeOf is a line's source and text with every number as one 0.
-func shapeOf(s *said) string {
-	b := make([]byte, 0, len(s.source)+1+len(s.body))
-	b = append(append(b, s.source...), 0)
-	for i := 0; i < len(s.body); i++ {
-		c := s.body[i]
+// rankBytes is how much of a line's beginning may say whose it is, so that a number in it counts.
+const rankBytes = 16
+
+// shapeOf is a line's source and text, in that with every number as one 0.
+func shapeOf(source, text string) string {
+	b := make([]byte, 0, len(source)+1+len(text))
+	b = append(append(b, source...), 0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
 		if c >= '0' && c <= '9' {
 			if b[len(b)-1] != '0' {
 				b = append(b, '0')

@@ -35,7 +35,9 @@ func RuleNames() []string {
 func MayKnow(log string) []string {
 	var names []string
 	for _, id := range book().index.find(nil, strings.ToLower(log)) {
-		names = append(names, book().rules[id].name)
+		if id < len(book().rules) {
+			names = append(names, book().rules[id].name)
+		}
 	}
 	return names
 }
