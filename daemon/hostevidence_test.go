@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ type kernelGauge struct {
 	pid      int
 	since    time.Time
 	unread   bool // it can only be searched
-	searched int
+	searched atomic.Int64
 }
 
 func (k *kernelGauge) Said(key pasar.AttemptKey, pid int, since time.Time) ([]string, bool) {
@@ -31,7 +32,7 @@ func (k *kernelGauge) Said(key pasar.AttemptKey, pid int, since time.Time) ([]st
 }
 
 func (k *kernelGauge) Search(_ context.Context, key pasar.AttemptKey, pid int, since time.Time) []string {
-	k.searched++
+	k.searched.Add(1)
 	return []string{"found of " + key.String()}
 }
 
@@ -55,8 +56,8 @@ func TestTheKernelsLogIsSearchedOnlyForWhatItMayKnow(t *testing.T) {
 			w.machine.Exit(key(id, 1), c.exit)
 			w.machine.End(key(id, 1), nil)
 			time.Sleep(10 * time.Second)
-			if k.searched != c.want {
-				t.Errorf("%s: searched %d times", name, k.searched)
+			if int(k.searched.Load()) != c.want {
+				t.Errorf("%s: searched %d times", name, k.searched.Load())
 			}
 			if c.want > 0 {
 				if e := readCertificate(t, *jobNow(t, d, id).Attempts[0].Certificate).Evidence; len(e.Kernel) != 1 || e.KernelRead {
