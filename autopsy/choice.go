@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"pasar"
 )
@@ -74,8 +75,7 @@ func (r *reading) raisedAfter(best *cause) *cause {
 		if !passing && (c.rule != nil || c.said.source != best.said.source || !r.wordsBetween(best.at, c.at)) {
 			continue
 		}
-		name, _, _ := strings.Cut(best.said.body, ":")
-		if lacking.MatchString(c.said.body) || strings.Contains(c.said.body, name) || sharesName(best.said.body, c.said.body) {
+		if lacking.MatchString(c.said.body) || best.tool && hasWord(c.said.body, nameOf(best)) || sharesName(best.said.body, c.said.body) {
 			return nil
 		}
 		c.doubted = true
@@ -88,7 +88,7 @@ func (r *reading) raisedAfter(best *cause) *cause {
 func (r *reading) wordsBetween(a, b int) bool {
 	for i := a + 1; i < b; i++ {
 		text := r.log[i].Text
-		if text[0] == ' ' || text[0] == '\t' || strings.Contains(text, "Traceback (most") || idle.MatchString(text) || !worded.MatchString(text) {
+		if strings.TrimLeft(text, " \t") != text || strings.Contains(text, "Traceback (most") || idle.MatchString(text) || !worded.MatchString(text) {
 			continue
 		}
 		if !slices.ContainsFunc(r.alive, func(c cause) bool { return c.at == i }) {
@@ -107,6 +107,17 @@ var inShell = regexp.MustCompile(`^(?:\S*/)?(?:(?:ba|z|k|da)?sh|\S+\.(?:sh|bash|
 
 // lacking matches what programs say that were given nothing, or too little.
 var lacking = regexp.MustCompile(`(?i)\b(?:empty|no (?:data|samples|files|images|input|rows|records|lines)|num_samples|(?:must|should) be (?:a )?positive|at least (?:one|1)|zero|\b0 (?:samples|files|rows)|length 0|none\b|nonetype|missing|eof|expecting value|not found|could not|cannot (?:open|read|find)|out of range|stopiteration|division by zero|no such)`)
+
+// nameOf is the program that complains.
+func nameOf(c *cause) string {
+	name, _, _ := strings.Cut(c.said.body, ":")
+	return name
+}
+
+// hasWord reports whether a text has a word.
+func hasWord(text, word string) bool {
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' }), word)
+}
 
 // sharesName reports whether two lines have a file's, a host's or another name in common.
 func sharesName(a, b string) bool {
