@@ -78,6 +78,12 @@ func shortened(s string) string {
 
 // appendRow appends what stands between two line ends.
 func appendRow(lines []pasar.Line, row string, number int) []pasar.Line {
+	if len(row) <= lineBytes && isPlain(row) {
+		if row = strings.TrimRight(row, " \t"); row != "" {
+			lines = append(lines, pasar.Line{Number: number, Text: row})
+		}
+		return lines
+	}
 	if strings.IndexByte(row, '\x1b') >= 0 {
 		row = escapes.ReplaceAllString(row, "")
 	}

@@ -96,6 +96,9 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		}
 		return placed{part: plain, at: -1}
 	case !may:
+	case traceStart.MatchString(body) && !cppTrace.MatchString(body):
+		*tr = trace{open: true, chained: tr.chained, ignored: tr.ignored && tr.open, indent: -1, at: -1}
+		return placed{part: frame, at: -1}
 	case passedOver.MatchString(body):
 		*tr = trace{open: true, ignored: true, indent: -1, at: -1}
 		return placed{part: ignored, at: -1}
@@ -107,9 +110,6 @@ func (tr *trace) take(s *said, i int, may bool) placed {
 		if strings.Contains(body, "panicked at") {
 			tr.at, tr.panicked = i, true
 		}
-		return placed{part: frame, at: -1}
-	case traceStart.MatchString(body) && !cppTrace.MatchString(body):
-		*tr = trace{open: true, chained: tr.chained, ignored: tr.ignored && tr.open, indent: -1, at: -1}
 		return placed{part: frame, at: -1}
 	case !tr.open:
 		if ofStack(body) {
