@@ -203,7 +203,7 @@ var hostSignalRules = []rule{
 			if m := faultIn.FindStringSubmatch(e.kernelLine(nativeFault)); m != nil {
 				s += " in " + m[1]
 			}
-			return s + quote(e)
+			return s + quoteLast(e)
 		},
 		hint:       func(e *Evidence) string { return signalHint(e, lastSignal(e)) },
 		confidence: pasar.Certain,
@@ -248,7 +248,7 @@ var hostSignalRules = []rule{
 		when: func(e *Evidence) bool { return killed(e) && noOOM(e) },
 		code: pasar.CodeSignal,
 		summary: func(e *Evidence) string {
-			return "killed by SIGKILL from outside pasar; not by the kernel for want of memory" + quote(e)
+			return "killed by SIGKILL from outside pasar; not by the kernel for want of memory" + quoteLast(e)
 		},
 		hint: func(e *Evidence) string {
 			hint := "who sends a signal isn't recorded: a person (kill -9), a container runtime, a memory killer such as earlyoom"
@@ -346,7 +346,7 @@ func typist(e *Evidence) string {
 
 // hostEvidence is the root line and what the kernel's log said.
 func hostEvidence(e *Evidence) []pasar.Line {
-	lines := clueLine(e)
+	lines := lastClueLine(e)
 	if c := e.found().kill(); c != nil {
 		lines = c.evidence(e)
 	} else if c := e.why(); c != nil {

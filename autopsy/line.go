@@ -2,6 +2,7 @@ package autopsy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -94,6 +95,28 @@ func clueLine(e *Evidence) []pasar.Line {
 		return []pasar.Line{quoteLine(l, 0)}
 	}
 	return nil
+}
+
+// near is how many of the last lines may be about the signal that ended a program: it went on after those before.
+const near = 2
+
+// lastClueLine is the line that says by which signal it ended, else the clue, if it is among the last lines.
+func lastClueLine(e *Evidence) []pasar.Line {
+	if c := e.why(); c != nil && (c.code == pasar.CodeSignal || c.code == pasar.CodeInterrupted) {
+		return c.evidence(e)[:1]
+	}
+	if l, ok := e.clue(); ok && slices.Contains(e.Log[max(0, len(e.Log)-near):], l) {
+		return []pasar.Line{quoteLine(l, 0)}
+	}
+	return nil
+}
+
+// quoteLast is ": " and that line, if there is one.
+func quoteLast(e *Evidence) string {
+	if l := lastClueLine(e); l != nil {
+		return ": " + strings.TrimSpace(l[0].Text)
+	}
+	return ""
 }
 
 // lastLine is the last line that has a letter or a digit.

@@ -29,7 +29,7 @@ var statusRules = []rule{
 		hint:       interruptedHint,
 		confidence: pasar.Certain,
 		blame:      pasar.BlameUser,
-		evidence:   clueLine,
+		evidence:   lastClueLine,
 	},
 	{
 		name: "interrupted, says a shell",
@@ -41,7 +41,7 @@ var statusRules = []rule{
 		hint:       interruptedHint,
 		confidence: pasar.Likely,
 		blame:      pasar.BlameUser,
-		evidence:   clueLine,
+		evidence:   lastClueLine,
 	},
 	{
 		name: "signal",
@@ -52,24 +52,24 @@ var statusRules = []rule{
 			if e.Exit.Core {
 				s += " (core dumped)"
 			}
-			return s + quote(e)
+			return s + quoteLast(e)
 		},
 		hint:       func(e *Evidence) string { return signalHint(e, e.Exit.Signal) },
 		confidence: pasar.Certain,
 		blame:      pasar.BlameJob,
-		evidence:   clueLine,
+		evidence:   lastClueLine,
 	},
 	{
 		name: "signal, says a shell",
 		when: func(e *Evidence) bool { return shellSignal(e) != 0 },
 		code: pasar.CodeSignal,
 		summary: func(e *Evidence) string {
-			return exited(e) + ", as after " + signalName(shellSignal(e)) + quote(e)
+			return exited(e) + ", as after " + signalName(shellSignal(e)) + quoteLast(e)
 		},
 		hint:       func(e *Evidence) string { return signalHint(e, shellSignal(e)) },
 		confidence: pasar.Likely,
 		blame:      pasar.BlameJob,
-		evidence:   clueLine,
+		evidence:   lastClueLine,
 	},
 	{
 		name:       "timeout(1)",
@@ -79,7 +79,7 @@ var statusRules = []rule{
 		hint:       say("raise the limit that the command was given, or let the program go on from a checkpoint"),
 		confidence: pasar.Likely,
 		blame:      pasar.BlameJob,
-		evidence:   clueLine,
+		evidence:   lastClueLine,
 	},
 	{
 		name:       "not executable, says a shell",
