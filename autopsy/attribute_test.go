@@ -180,6 +180,8 @@ var cases = []deathCase{
 		pasar.CodeGPUXid, "a fault of GPU 1: Xid 79, it went wrong", pasar.Likely, pasar.BlameMachine},
 	{"Xid of the program", Evidence{Exit: code(1), Log: numbered(illegal), Xids: []BlamedXid{xid(31, pasar.XidFailJob, pasar.Certain)}},
 		pasar.CodeGPUXid, "the program's fault on GPU 1: Xid 31, it went wrong: " + illegal, pasar.Certain, pasar.BlameJob},
+	{"a word of a GPU that it didn't have", Evidence{Exit: code(1), NoGPU: true, Log: numbered("row 3: GPU has fallen off the bus")},
+		pasar.CodeExit, "exited with code 1; last output: row 3: GPU has fallen off the bus", pasar.Certain, pasar.BlameJob},
 	{"GPU lost", Evidence{Exit: code(1), GPULost: []string{"the driver had lost GPU 1"}},
 		pasar.CodeGPUXid, "the driver had lost GPU 1", pasar.Likely, pasar.BlameMachine},
 

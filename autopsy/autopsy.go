@@ -54,6 +54,7 @@ type Evidence struct {
 	PeakGPU     *pasar.Bytes   `json:"peak_gpu,omitempty"`     // the most memory that it was seen to have of its GPUs together; nil: nobody looked
 	LimitGPU    pasar.Bytes    `json:"limit_gpu,omitempty"`    // of GPU memory, on each; 0: whole GPUs, or none
 
+	NoGPU     bool `json:"no_gpu,omitempty"`    // it held no GPU, so that none of its can have failed
 	Untouched bool `json:"untouched,omitempty"` // it held whole GPUs, and was never seen to have memory of one
 
 	read *reading // what the log says, once it was read

@@ -23,7 +23,7 @@ var causeRule = rule{
 // counts reports whether a cause says more than how the main process ended does.
 func (c *cause) counts(e *Evidence) bool {
 	switch {
-	case c.rank == ofWarning:
+	case c.rank == ofWarning, e.NoGPU && c.code == pasar.CodeGPUXid:
 		return false
 	case c.rank == ofNoMatter:
 		return e.Exit.Code == exitFlush

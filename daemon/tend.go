@@ -312,6 +312,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 		e.Log = d.lastOutput(ctx, t.handle, &rec, rec.Tail)
 	}
 	d.gpuEvidence(ctx, t, j, &e)
+	e.NoGPU = j.current() != nil && len(j.current().Grant.GPUs) == 0
 	e.Untouched = d.untouched(t.handle.Key, j.current(), rec.RunTime)
 	recordEvidence(&rec, &e)
 	d.machineEvidence(ctx, t, j, rec.Pid, &e)
