@@ -76,8 +76,24 @@ var carriers = []carrier{
 // forms of words in lower case want a sign that they are one.
 var ahead = regexp.MustCompile(`^(?:[^\s"'` + "`" + `]+\s+){0,5}?(?:[\[(<{*|-]{0,2}(?:(DEBUG|TRACE|INFO|NOTICE|Notice|Info|Debug)|(WARN|WARNING|Warning|Warn))[\])>}*|:-]{0,3}|[\[(<](?:(debug|trace|info|notice)|(warn|warning))\s*[\])>]:?|(?:(debug|trace|info|notice|hinweis|I|D)|(warn|warning|warnung|avertissement|advertencia|W)):)(?:\s|$)`)
 
+// aheadBytes is how far from a line's beginning a level is looked for.
+const aheadBytes = 120
+
+// mayLevel reports whether a text may have a level of little matter: most have not.
+func mayLevel(s string) bool {
+	for _, w := range []string{"NFO", "nfo", "ARN", "arn", "EBUG", "ebug", "RACE", "race", "OTICE", "otice", "I:", "D:", "W:", "inweis", "vert"} {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
 // levelAhead is the level that a line's beginning says it has, if that is one of little matter.
 func levelAhead(line string) level {
+	if line == "" || line[0] == ' ' || line[0] == '\t' || !mayLevel(line[:min(len(line), aheadBytes)]) {
+		return unlevelled
+	}
 	m := ahead.FindStringSubmatchIndex(line)
 	if m == nil || mishap.MatchString(line[:m[1]]) || strings.Contains(line[:m[1]], "NCCL") || strings.Contains(line[:m[1]], " VM ") {
 		return unlevelled

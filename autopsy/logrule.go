@@ -130,12 +130,12 @@ func (f *finder) add(text string, id int) {
 }
 
 // hash is Knuth's multiplicative hash of three bytes, to 16 bits.
-func hash(s string, i int) uint16 {
+func hash[T string | []byte](s T, i int) uint16 {
 	return uint16((uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16) * 2654435761 >> 16)
 }
 
 // find appends the ids of what is in a line of lower case, in ascending order and each once.
-func (f *finder) find(ids []int, line string) []int {
+func (f *finder) find(ids []int, line []byte) []int {
 	start := len(ids)
 	for i := 0; i+finderKey <= len(line); i++ {
 		slot := f.slot[hash(line, i)]
@@ -143,11 +143,26 @@ func (f *finder) find(ids []int, line string) []int {
 			continue
 		}
 		for _, e := range f.buckets[slot-1] {
-			if strings.HasPrefix(line[i:], e.text) && !slices.Contains(ids[start:], e.id) {
+			if len(line)-i >= len(e.text) && string(line[i:i+len(e.text)]) == e.text && !slices.Contains(ids[start:], e.id) {
 				ids = append(ids, e.id)
 			}
 		}
 	}
 	slices.Sort(ids[start:])
 	return ids
+}
+
+// appendLower appends a text in lower case.
+func appendLower(dst []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c >= 0x80:
+			return append(dst[:len(dst)-i], strings.ToLower(s)...)
+		}
+		dst = append(dst, c)
+	}
+	return dst
 }

@@ -74,8 +74,9 @@ func read(log []pasar.Line, exit *pasar.Exit) *reading {
 	r := &reading{log: log, exit: exit, last: -1, traces: traces{of: map[string]*trace{}}, shapes: map[string]bool{}, known: map[known]knownRule{}, misses: make([]int, len(book().rules)), hits: make([]int, len(book().rules))}
 	b := book()
 	var ids []int
+	var lower []byte
 	for i := range log {
-		lower := strings.ToLower(log[i].Text)
+		lower = appendLower(lower[:0], log[i].Text)
 		ids = b.index.find(ids[:0], lower)
 		if len(ids) == 0 && len(r.alive) == 0 && r.traces.open == 0 {
 			continue
@@ -85,7 +86,7 @@ func read(log []pasar.Line, exit *pasar.Exit) *reading {
 			raising = true
 			tracing = tracing || ids[len(ids)-1] == len(b.rules)+mayTrace
 		}
-		if len(r.alive) > 0 && mayTry(lower) && anotherTry.MatchString(listen(log[i].Text).body) {
+		if len(r.alive) > 0 && mayTry(string(lower)) && anotherTry.MatchString(listen(log[i].Text).body) {
 			for k := range r.alive {
 				r.alive[k].tries++
 			}

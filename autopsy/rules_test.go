@@ -34,7 +34,7 @@ func RuleNames() []string {
 // MayKnow is the names of the rules of logs that look for something that a log has.
 func MayKnow(log string) []string {
 	var names []string
-	for _, id := range book().index.find(nil, strings.ToLower(log)) {
+	for _, id := range book().index.find(nil, []byte(strings.ToLower(log))) {
 		if id < len(book().rules) {
 			names = append(names, book().rules[id].name)
 		}
