@@ -29,6 +29,8 @@ type Writer struct {
 	again   bool  // a new index lacks the gaps
 	fault   func(op string, n int) (int, error)
 
+	leaving sync.Mutex // held while the kernel is told to write a full segment out
+
 	mu   sync.Mutex // guards what follows; written by the writing goroutine alone
 	segs []Segment  // oldest first; the last one is file's, if there is a file
 	file *os.File   // the newest segment; nil once it is known to be gone
@@ -184,12 +186,26 @@ func (w *Writer) rotate(off int64) error {
 	w.mu.Unlock()
 	w.full, w.data, w.end = false, off, off
 	if old != nil {
-		_ = old.Close()
+		w.leave(old)
 	}
 	for _, at := range gone {
 		_ = os.Remove(filepath.Join(w.dir, SegmentName(at)))
 	}
 	return nil
+}
+
+// leave lets go of a segment that is full, and has the kernel begin to write it out, so that the sync at the end
+// finds little to do. A slow disk is not waited for: while it takes one segment the next ones are left to the kernel.
+func (w *Writer) leave(f *os.File) {
+	if !w.leaving.TryLock() {
+		_ = f.Close()
+		return
+	}
+	go func() {
+		defer w.leaving.Unlock()
+		_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
+		_ = f.Close()
+	}()
 }
 
 func (w *Writer) create(path string) (*os.File, error) {
