@@ -126,6 +126,21 @@ var hostMemoryRules = []rule{
 		blame:      pasar.BlameMachine,
 		evidence:   hostEvidence,
 	},
+	{
+		name: "a child killed for want of memory, and nothing else known",
+		when: func(e *Evidence) bool {
+			const ofTools = 124 // statuses from here on say something of themselves
+			return failed(e) && e.Exit.Signal == 0 && e.Exit.Code < ofTools && e.kernelLine(kernelOOM) != "" && e.why() == nil
+		},
+		code: pasar.CodeKernelOOM,
+		summary: func(e *Evidence) string {
+			return "the kernel killed a process of it because host memory ran out; then it " + exited(e) + quoteLast(e)
+		},
+		hint:       say("say with --ram what it needs, so that it starts when that is free; else let it use less"),
+		confidence: pasar.Likely,
+		blame:      pasar.BlameMachine,
+		evidence:   hostEvidence,
+	},
 }
 
 // askedRules are about attempts whose supervisor was asked to end, as services are: it passed that on. They stand

@@ -95,6 +95,11 @@ var hostCases = []deathCase{
 		pasar.CodeSignal, "killed by SIGBUS: the machine's memory is damaged where it was used, says the kernel", pasar.Certain, pasar.BlameMachine},
 	{"a child killed by the kernel", Evidence{Exit: code(3), Kernel: []string{oomLine, killLine}, Log: numbered("job.sh: line 1: 42 Killed                  python load.py", "worker ended with 137")},
 		pasar.CodeKernelOOM, "the kernel killed a process of it because host memory ran out: job.sh: line 1: 42 Killed                  python load.py; then it exited with code 3", pasar.Certain, pasar.BlameMachine},
+	{"a child killed by the kernel, and a parent of few words", Evidence{Exit: code(3), Kernel: []string{oomLine, killLine}, Log: numbered("epoch 1", "worker ended with -9")},
+		pasar.CodeKernelOOM, "the kernel killed a process of it because host memory ran out; then it exited with code 3", pasar.Likely, pasar.BlameMachine},
+	{"a child killed by the kernel, and an error of its own", Evidence{Exit: code(1), Kernel: []string{oomLine, killLine}, Log: logged(badLR)},
+		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
+	{"a child killed by the kernel, and done", Evidence{Exit: code(0), Kernel: []string{oomLine, killLine}}, pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
 	{"a forbidden system call", Evidence{Exit: sig(syscall.SIGSYS), Kernel: []string{forbidden}},
 		pasar.CodeSignal, "killed by SIGSYS: a sandbox forbids a system call that it made (number 321)", pasar.Certain, pasar.BlameEnvironment},
 }
