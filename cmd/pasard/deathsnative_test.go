@@ -94,7 +94,11 @@ while True:
 	{name: "killed for its cgroup's memory", as: inMemory64MB, argv: []string{"python3", "-c", "print('loading', flush=True); x = b'x' * (1 << 30)"},
 		needs: []string{"python3"}, reason: pasar.CodeKernelOOM, summary: "memory"},
 	{name: "its child killed for its cgroup's memory", as: inMemory64MB, needs: []string{"python3"},
-		argv:   []string{"bash", "-c", "python3 -c 'x = b\"x\" * (1 << 30)'; echo \"worker ended with $?\"; exit 3"},
+		// Whose process the kernel named can be told while it is there, a zombie too: its parent takes its time.
+		argv: []string{"python3", "-c", "import os, subprocess, sys, time\n" +
+			"p = subprocess.Popen([sys.executable, '-c', 'x = b\"x\" * (1 << 30)'])\n" +
+			"os.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)\ntime.sleep(1)\n" +
+			"print('worker ended with', p.wait())\nsys.exit(3)"},
 		reason: pasar.CodeKernelOOM, summary: "memory"},
 }
 
