@@ -75,6 +75,9 @@ var unitResults = map[string]string{
 
 func vanished(e *Evidence) bool { return e.Lost != "" && !stopped(e) && e.Unmet == "" }
 
+// sayRAM is what to do where the host had too little memory for it.
+var sayRAM = say("say with --ram what it needs, so that it starts when that is free; else let it use less")
+
 // hostMemoryRules are about kills for want of memory that the attempt's cgroup doesn't count. They stand after the
 // kernel's word, which has the counts.
 var hostMemoryRules = []rule{
@@ -107,7 +110,7 @@ var hostMemoryRules = []rule{
 			}
 			return "killed by the kernel: " + what
 		},
-		hint:       say("say with --ram what it needs, so that it starts when that is free; else let it use less"),
+		hint:       sayRAM,
 		confidence: pasar.Certain,
 		blame:      pasar.BlameMachine,
 		evidence:   hostEvidence,
@@ -121,23 +124,8 @@ var hostMemoryRules = []rule{
 		summary: func(e *Evidence) string {
 			return "the kernel killed a process of it because host memory ran out: " + e.found().kill().quote() + "; then it " + exited(e)
 		},
-		hint:       say("say with --ram what it needs, so that it starts when that is free; else let it use less"),
+		hint:       sayRAM,
 		confidence: pasar.Certain,
-		blame:      pasar.BlameMachine,
-		evidence:   hostEvidence,
-	},
-	{
-		name: "a child killed for want of memory, and nothing else known",
-		when: func(e *Evidence) bool {
-			const ofTools = 124 // statuses from here on say something of themselves
-			return failed(e) && e.Exit.Signal == 0 && e.Exit.Code < ofTools && e.kernelLine(kernelOOM) != "" && e.why() == nil
-		},
-		code: pasar.CodeKernelOOM,
-		summary: func(e *Evidence) string {
-			return "the kernel killed a process of it because host memory ran out; then it " + exited(e) + quoteLast(e)
-		},
-		hint:       say("say with --ram what it needs, so that it starts when that is free; else let it use less"),
-		confidence: pasar.Likely,
 		blame:      pasar.BlameMachine,
 		evidence:   hostEvidence,
 	},
@@ -182,8 +170,8 @@ var typedRules = []rule{{
 	evidence:   hostEvidence,
 }}
 
-// hostSignalRules are about signals of which the host says more. They stand right before the status: whatever the
-// log says of an end says more.
+// hostSignalRules are about signals, and ends of children, of which the host says more. They stand right before the
+// status: whatever the log says of an end says more.
 var hostSignalRules = []rule{
 	{
 		name:       `Ctrl-\ was typed`,
@@ -239,6 +227,21 @@ var hostSignalRules = []rule{
 		hint:       func(e *Evidence) string { return signalHint(e, lastSignal(e)) },
 		confidence: pasar.Certain,
 		blame:      pasar.BlameEnvironment,
+		evidence:   hostEvidence,
+	},
+	{
+		name: "left after a child was killed for want of memory, says the kernel's log",
+		when: func(e *Evidence) bool {
+			const ofTools = 124 // statuses from here on say something of themselves
+			return failed(e) && e.Exit.Signal == 0 && e.Exit.Code < ofTools && e.kernelLine(kernelOOM) != ""
+		},
+		code: pasar.CodeKernelOOM,
+		summary: func(e *Evidence) string {
+			return "the kernel killed a process of it because host memory ran out; then it " + exited(e) + quoteLast(e)
+		},
+		hint:       sayRAM,
+		confidence: pasar.Likely,
+		blame:      pasar.BlameMachine,
 		evidence:   hostEvidence,
 	},
 	{

@@ -99,6 +99,8 @@ var hostCases = []deathCase{
 		pasar.CodeKernelOOM, "the kernel killed a process of it because host memory ran out; then it exited with code 3", pasar.Likely, pasar.BlameMachine},
 	{"a child killed by the kernel, and an error of its own", Evidence{Exit: code(1), Kernel: []string{oomLine, killLine}, Log: logged(badLR)},
 		pasar.CodeException, "ValueError: bad lr", pasar.Certain, pasar.BlameJob},
+	{"a child killed by the kernel, and its unit stopped", Evidence{Exit: code(3), Kernel: []string{oomLine, killLine}, Asked: true},
+		pasar.CodeInterrupted, "exited with code 3: its supervisor was sent SIGTERM from outside pasar and passed it on, as on a shutdown, a logout or when its unit is stopped", pasar.Certain, pasar.BlameEnvironment},
 	{"a child killed by the kernel, and done", Evidence{Exit: code(0), Kernel: []string{oomLine, killLine}}, pasar.CodeCompleted, "completed", pasar.Certain, pasar.BlameJob},
 	{"a forbidden system call", Evidence{Exit: sig(syscall.SIGSYS), Kernel: []string{forbidden}},
 		pasar.CodeSignal, "killed by SIGSYS: a sandbox forbids a system call that it made (number 321)", pasar.Certain, pasar.BlameEnvironment},
