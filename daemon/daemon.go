@@ -122,6 +122,7 @@ type Deps struct {
 	Random  func() string                        // a fresh random word, for nonces and stop ids
 	ReadGit GitReader                            // nil: no git is read
 	Certify func(pasar.AttemptKey, []byte) error // keeps the certificate of an attempt's end; nil: none is kept
+	Reports ReportReader                         // nil: only what running attempts report is known
 	Log     *slog.Logger
 	Reload  func() (changed, restart []string, err error)
 	Quiet   func() // called beside the loop once nothing has happened for a while; may be nil
@@ -187,6 +188,7 @@ type Daemon struct {
 	gits    chan gitRequest
 	readers *turnstile // of outputs for verdicts
 	writers *turnstile // of certificates
+	reports *turnstile // readers of events files
 }
 
 // ErrShutdown is the cause with which the daemon's context ends when a client asked for it.
@@ -207,6 +209,7 @@ func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
 		gits:    make(chan gitRequest, 64),
 		readers: newTurnstile(outputReaders, outputPatience),
 		writers: newTurnstile(certificateWriters, certificatePatience),
+		reports: newTurnstile(reportReaders, reportPatience),
 		started: deps.Clock.Now(),
 	}
 	d.settings.Store(&settings)

@@ -8,15 +8,34 @@ import (
 	"pasar"
 )
 
-// progress is the latest that a running attempt reported. It lives in memory only.
+// progress is what a running attempt reported of it. It lives in memory only.
 type progress struct {
-	mu    sync.Mutex // guards the rest
-	first pasar.Event
-	last  pasar.Event
+	attempt int
+
+	mu     sync.Mutex // guards the rest
+	first  pasar.Event
+	last   pasar.Event
+	number int // of last; 0: its target doesn't number reports
+	series series
+}
+
+// add takes a report with its number. What a watch that is begun again tells again is passed over: by the number,
+// which unlike the time is sure to grow.
+func (p *progress) add(e pasar.Event, number int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if number > 0 && number <= p.number || number == 0 && !e.At.After(p.last.At) {
+		return
+	}
+	p.last, p.number = e, number
+	at := e.At.UTC()
+	point := pointOf(&e)
+	point.At = &at
+	p.series.add(point)
 }
 
 // event takes a report of the job's: checkpoints and resumes are facts, progress stays in memory.
-func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
+func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event, number int) {
 	switch e.Kind {
 	case pasar.EventCheckpoint, pasar.EventResumed, pasar.EventNote:
 		if d.known(t, e) {
@@ -24,15 +43,32 @@ func (d *Daemon) event(ctx context.Context, t *tender, e pasar.Event) {
 		}
 		d.report(ctx, pasar.Reported{Job: t.job, Attempt: t.attempt, Event: e})
 	case pasar.EventProgress:
-		if t.progress == nil {
-			t.progress = &progress{first: e, last: e}
-			d.latest.Store(t.job, t.progress)
+		if t.progress != nil {
+			t.progress.add(e, number)
 			return
 		}
-		t.progress.mu.Lock()
-		t.progress.last = e
-		t.progress.mu.Unlock()
+		p := &progress{attempt: t.attempt, first: e}
+		if t.late {
+			p.series = d.recalled(ctx, t, &e)
+		}
+		p.add(e, number)
+		t.progress = p
+		d.latest.Store(t.job, p)
 	}
+}
+
+// recalled is what an attempt that an earlier daemon looked after reported before the first report that this one is
+// told of: only the latest are told again. Its file has the others, without their times.
+func (d *Daemon) recalled(ctx context.Context, t *tender, first *pasar.Event) series {
+	p := pointOf(first)
+	s, found, err := d.readReports(ctx, t.handle.Key, &p)
+	if err != nil {
+		d.Log.Info("what was reported before is not known", "job", t.job, "attempt", t.attempt, "error", err)
+	}
+	if !found { // all that was read is later
+		return series{}
+	}
+	return s
 }
 
 // known reports whether an event is in the state already: a watch that is begun again tells what was

@@ -46,6 +46,10 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbAttach:     (*Daemon).serveAttach,
 	ipc.VerbReload:     (*Daemon).serveReload,
 	ipc.VerbShutdown:   (*Daemon).serveShutdown,
+	ipc.VerbApprovals:  (*Daemon).serveApprovals,
+	ipc.VerbApprove:    (*Daemon).serveApprove,
+	ipc.VerbReject:     (*Daemon).serveReject,
+	ipc.VerbMetrics:    (*Daemon).serveMetrics,
 }
 
 // maxRequestID bounds the random id of a mutating request.

@@ -22,6 +22,7 @@ type tender struct {
 	handle  target.Handle
 	seen    bool // that it runs; tendAttempt's own
 
+	late     bool      // it had started before: an earlier daemon was told what it reported first
 	progress *progress // what it reported last; nil: nothing. tendAttempt's own
 
 	trouble     string    // with its log; tendAttempt's own, as is the next
@@ -73,6 +74,7 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 
 		launched: make(chan struct{}),
 		seen:     a.Pid != 0,
+		late:     a.Pid != 0,
 		stopped:  make(chan struct{}, 1),
 		hurry:    make(chan struct{}, 1),
 	}
@@ -246,7 +248,7 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 		return true
 	case target.Running:
 		if o.Event != nil {
-			d.event(ctx, t, *o.Event)
+			d.event(ctx, t, *o.Event, o.EventNum)
 			return false
 		}
 		d.logTrouble(ctx, t, j, o.LogTrouble)

@@ -216,6 +216,7 @@ type world struct {
 	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
 
 	certify  func(pasar.AttemptKey, []byte) error // nil: no certificates
+	reports  ReportReader                         // nil: no events files
 	dataDir  string
 	meter    Meter // nil: none
 	settings Settings
@@ -273,7 +274,7 @@ func (w *world) begin(crash func(b Batch, done bool) bool) *running {
 			w.nonces++
 			return fmt.Sprintf("nonce-%d", w.nonces)
 		},
-		User: "ada", UID: 1000, Pid: 7, DataDir: w.dataDir, Certify: w.certify, Socket: "/run/pasard.sock",
+		User: "ada", UID: 1000, Pid: 7, DataDir: w.dataDir, Certify: w.certify, Reports: w.reports, Socket: "/run/pasard.sock",
 		Meter: w.meter,
 	}, w.settings)
 	if err != nil {

@@ -51,6 +51,7 @@ null.
 ` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
+What awaits approval, and the progress that an attempt reported, are answers of the protocol, to ` + "`approvals` and `metrics`" + `.
 A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
 `
 
@@ -65,6 +66,8 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("A trace", "TraceView")
 	g.section("A screen", "ScreenView")
 	g.section("What was typed", "SentView")
+	g.section("What awaits approval", "ApprovalsView")
+	g.section("What an attempt reported", "MetricsView")
 	g.facts()
 	for _, path := range []string{"../daemon/certificate.go", "../autopsy/autopsy.go", "../autopsy/xid.go"} {
 		g.read(path)
@@ -184,7 +187,7 @@ func (g *generator) field(owner string, f *ast.Field) (key, value string, ok boo
 
 var words = map[string]string{
 	"string": "string", "bool": "true or false", "int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
-	"Bytes": "bytes", "Duration": "seconds", "time.Time": "time", "VerdictMark": "list of strings", "AttemptMark": "list of strings", "Arg": "string, or `{\"base64\": …}`",
+	"Bytes": "bytes", "Duration": "seconds", "Money": "dollars", "time.Time": "time", "VerdictMark": "list of strings", "AttemptMark": "list of strings", "Arg": "string, or `{\"base64\": …}`",
 }
 
 func (g *generator) value(e ast.Expr) string {

@@ -37,6 +37,11 @@ const (
 	VerbUndrain    Verb = "undrain"
 	VerbGPUs       Verb = "gpus"
 	VerbStats      Verb = "stats"
+
+	VerbApprovals Verb = "approvals"
+	VerbApprove   Verb = "approve"
+	VerbReject    Verb = "reject"
+	VerbMetrics   Verb = "metrics"
 )
 
 // A Request describes one verb: the table below is the only list of what a client can ask.
@@ -74,6 +79,10 @@ var Requests = []Request{
 	{VerbUndrain, true, false, "owner", "end a drain"},
 	{VerbGPUs, false, false, "owner", "every GPU with its memory, use and processes, as JSON"},
 	{VerbStats, false, false, "owner", "what became of jobs over a span of time, as JSON"},
+	{VerbApprovals, false, false, "owner", "what awaits a person's approval, as JSON"},
+	{VerbApprove, true, false, "owner", "approve plans at what they cost at most; only a person may, never an agent"},
+	{VerbReject, true, false, "owner", "reject what awaits approval"},
+	{VerbMetrics, false, false, "owner", "what an attempt reported of its progress, as JSON"},
 }
 
 // SubmitRequest queues one job. The daemon sets Spec.Submitter, Spec.UID and Claim.Limit itself.
@@ -139,7 +148,8 @@ type ShowRequest struct {
 	Job pasar.JobID `msgpack:"job"`
 }
 
-// ViewAnswer holds one JSON value: a pasar.JobView, StatusView, GPUsView, PlanView or StatsView.
+// ViewAnswer holds one JSON value: a pasar.JobView, StatusView, GPUsView, PlanView,
+// StatsView, ApprovalsView or MetricsView.
 type ViewAnswer struct {
 	JSON []byte `msgpack:"json"`
 }
@@ -272,6 +282,34 @@ type AttachAnswer struct {
 type ReloadAnswer struct {
 	Changed []string `msgpack:"changed"`
 	Restart []string `msgpack:"restart"`
+}
+
+// ApproveRequest approves plans, all of them or none. Only a person may make it: a console or a web page in front of one.
+type ApproveRequest struct {
+	Request string      `msgpack:"request"`
+	Plans   []PlanRef   `msgpack:"plans"`
+	AtMost  pasar.Money `msgpack:"at_most"` // what the person typed: the sum of what the plans cost at most
+	By      string      `msgpack:"by"`
+}
+
+// A PlanRef names the plan of a job's that is meant: if it has changed since, it isn't approved.
+type PlanRef struct {
+	Job  pasar.JobID `msgpack:"job"`
+	Plan string      `msgpack:"plan"`
+}
+
+// RejectRequest rejects plans. A job that awaited approval is cancelled; one that asked for more time goes on with what it has.
+type RejectRequest struct {
+	Request string    `msgpack:"request"`
+	Plans   []PlanRef `msgpack:"plans"`
+	Why     string    `msgpack:"why"`
+	By      string    `msgpack:"by"`
+}
+
+// MetricsRequest asks for the progress that an attempt reported.
+type MetricsRequest struct {
+	Job     pasar.JobID `msgpack:"job"`
+	Attempt int         `msgpack:"attempt"` // 0: the latest
 }
 
 // Empty is the body of requests and answers that say nothing more.

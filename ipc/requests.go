@@ -137,3 +137,25 @@ func (c *Client) Stats(ctx context.Context, r StatsRequest) ([]byte, error) {
 	a, err := call[ViewAnswer](ctx, c, VerbStats, r)
 	return a.JSON, err
 }
+
+// Approvals is the JSON of a pasar.ApprovalsView: what awaits a person's approval.
+func (c *Client) Approvals(ctx context.Context) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbApprovals, Empty{})
+	return a.JSON, err
+}
+
+// Approve approves plans, for a person who typed what they cost at most.
+func (c *Client) Approve(ctx context.Context, r ApproveRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbApprove, r)
+}
+
+// Reject rejects plans.
+func (c *Client) Reject(ctx context.Context, r RejectRequest) (JobsAnswer, error) {
+	return call[JobsAnswer](ctx, c, VerbReject, r)
+}
+
+// Metrics is the JSON of a pasar.MetricsView: what an attempt reported of its progress.
+func (c *Client) Metrics(ctx context.Context, r MetricsRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbMetrics, r)
+	return a.JSON, err
+}

@@ -1,0 +1,17 @@
+package ui
+
+import (
+	"time"
+
+	"pasar"
+)
+
+// A Snapshot is what a client knows of the market at one time. Parts that aren't known are nil.
+type Snapshot struct {
+	At        time.Time        // when it was asked for
+	Jobs      []*pasar.JobView // as the daemon orders them: running, waiting in the order they will be considered, finished, newest first
+	Status    *pasar.StatusView
+	GPUs      *pasar.GPUsView
+	Approvals *pasar.ApprovalsView
+	Lost      string // why there is no connection just now, in a clause; empty: there is one
+}
