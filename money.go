@@ -14,20 +14,20 @@ type Money int64
 // Dollar is one US dollar.
 const Dollar Money = 1_000_000
 
-// maxMoney bounds amounts that are read: above it a float64 no longer tells cents apart with certainty.
+// maxMoney bounds amounts that are read: up to there a float64 tells each millionth apart.
 const maxMoney = 1_000_000_000 // dollars
 
 // String is an amount as people write it, to the cent: "$12.50". An amount below a cent that isn't nothing has as many
 // digits as it needs: "$0.0004".
 func (m Money) String() string {
-	sign, n := "", m
-	if n < 0 {
+	sign, n := "", uint64(m)
+	if m < 0 {
 		sign, n = "-", -n
 	}
-	if n > 0 && n < Dollar/100 {
-		return sign + "$" + strings.TrimRight(fmt.Sprintf("0.%06d", int64(n)), "0")
+	if n > 0 && n < uint64(Dollar/100) {
+		return sign + "$" + strings.TrimRight(fmt.Sprintf("0.%06d", n), "0")
 	}
-	cents := (int64(n) + 5_000) / 10_000
+	cents := (n + 5_000) / 10_000
 	return fmt.Sprintf("%s$%d.%02d", sign, cents/100, cents%100)
 }
 
@@ -52,8 +52,11 @@ func (m Money) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(m)/float64(Dollar), 'f', -1, 64), nil
 }
 
-// UnmarshalJSON reads dollars.
+// UnmarshalJSON reads dollars; null changes nothing.
 func (m *Money) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
 	var f float64
 	if err := json.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("decode dollars: %w", err)
