@@ -108,7 +108,7 @@ func serve(ctx context.Context, o options) error {
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
 	d, err := daemon.New(ctx, daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Meter: meter, Clock: systemClock{},
-		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Log: log, Reload: re.reload,
+		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
 	}, settings(cfg))
