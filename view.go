@@ -95,10 +95,12 @@ type UsageView struct {
 	PeakHost *Bytes `json:"peak_host"`
 }
 
-// ProjectedView is when the scheduler expects a job to start and finish.
+// ProjectedView is when the scheduler expects a job to start and finish, and where.
 type ProjectedView struct {
-	Start  *time.Time `json:"start"`
-	Finish *time.Time `json:"finish"`
+	Start   *time.Time `json:"start"`
+	Finish  *time.Time `json:"finish"`
+	Machine *string    `json:"machine"` // of a running job, where it runs; null: not known yet
+	GPUs    []GPURef   `json:"gpus"`    // on that machine; empty: none, or not known yet
 }
 
 // WaitingView is a waiting job's reason.

@@ -25,7 +25,7 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 	o.time("created", &v.Created)
 	o.claim(&v.Claim)
 	o.textOrNull("machine", v.Machine)
-	o.list("gpus", len(v.GPUs), v.GPUs == nil, v.GPUs)
+	o.gpus("gpus", v.GPUs)
 	if v.Usage == (UsageView{}) {
 		o.raw("usage", `{"gpu":null,"host":null,"peak_gpu":null,"peak_host":null}`)
 	} else {
@@ -40,6 +40,8 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 	o.open()
 	o.time("start", v.Projected.Start)
 	o.time("finish", v.Projected.Finish)
+	o.textOrNull("machine", v.Projected.Machine)
+	o.gpus("gpus", v.Projected.GPUs)
 	o.b = append(o.b, '}')
 	if w := v.Waiting; w == nil {
 		o.raw("waiting", "null")
@@ -279,6 +281,26 @@ func (o *object) jobs(k string, ids []JobID) {
 			o.b = append(o.b, ',')
 		}
 		o.b = strconv.AppendInt(o.b, int64(id), 10)
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *object) gpus(k string, refs []GPURef) {
+	o.key(k)
+	if refs == nil {
+		o.b = append(o.b, "null"...)
+		return
+	}
+	o.b = append(o.b, '[')
+	for i := range refs {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.open()
+		o.integer("index", int64(refs[i].Index))
+		o.text("uuid", refs[i].UUID)
+		o.text("parent", refs[i].Parent)
+		o.b = append(o.b, '}')
 	}
 	o.b = append(o.b, ']')
 }

@@ -2,7 +2,10 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,17 +69,25 @@ func TestWhatIsProjectedForThirtyJobsComesTrue(t *testing.T) {
 			ids = append(ids, d.submit(timed(run, pasar.Bid(1000+(i%3)*10), claims[i%len(claims)])))
 		}
 		for round := range 2 { // from the beginning, and from the middle
-			type promise struct{ start, finish time.Time }
+			type promise struct {
+				start, finish time.Time
+				machine       string
+				gpus          []pasar.GPURef
+			}
+			broken := func(a *pasar.AttemptRecord, p promise) bool {
+				return !a.StartedAt.Equal(p.start) || !a.EndedAt.Equal(p.finish) || a.Grant.Machine != p.machine || !slices.Equal(a.Grant.GPUs, p.gpus)
+			}
 			said := map[pasar.JobID]promise{}
 			for _, id := range ids {
 				v := d.seen(id)
 				if v.State.Finished() {
 					continue
 				}
-				if v.Projected.Start == nil || v.Projected.Finish == nil {
-					t.Fatalf("job %d is %s and projected from %v to %v", id, v.State, v.Projected.Start, v.Projected.Finish)
+				p := v.Projected
+				if p.Start == nil || p.Finish == nil || p.Machine == nil || p.GPUs == nil {
+					t.Fatalf("job %d is %s and projected from %v to %v on %v of %v", id, v.State, p.Start, p.Finish, p.GPUs, p.Machine)
 				}
-				said[id] = promise{*v.Projected.Start, *v.Projected.Finish}
+				said[id] = promise{*p.Start, *p.Finish, *p.Machine, p.GPUs}
 			}
 			if want := 30 - 12*round; len(said) < min(want, 5) {
 				t.Fatalf("only %d jobs are projected", len(said))
@@ -86,9 +97,8 @@ func TestWhatIsProjectedForThirtyJobsComesTrue(t *testing.T) {
 					waited := 0
 					for id, p := range said {
 						a := d.lookupOrFind(id).current()
-						if !a.StartedAt.Equal(p.start) || !a.EndedAt.Equal(p.finish) {
-							t.Errorf("job %d ran from %s to %s; projected were %s and %s", id,
-								a.StartedAt, a.EndedAt, p.start, p.finish)
+						if broken(a, p) {
+							t.Errorf("job %d ran from %s to %s on %v; projected was %+v", id, a.StartedAt, a.EndedAt, a.Grant.GPUs, p)
 						}
 						if a.StartedAt.After(d.lookupOrFind(id).Created) {
 							waited++
@@ -105,9 +115,8 @@ func TestWhatIsProjectedForThirtyJobsComesTrue(t *testing.T) {
 			synctest.Wait()
 			for id, p := range said {
 				a := d.lookupOrFind(id).current()
-				if !a.StartedAt.Equal(p.start) || !a.EndedAt.Equal(p.finish) {
-					t.Errorf("in the middle: job %d ran from %s to %s; projected were %s and %s", id,
-						a.StartedAt, a.EndedAt, p.start, p.finish)
+				if broken(a, p) {
+					t.Errorf("in the middle: job %d ran from %s to %s on %v; projected was %+v", id, a.StartedAt, a.EndedAt, a.Grant.GPUs, p)
 				}
 			}
 		}
@@ -150,6 +159,38 @@ func TestNothingIsProjectedWhileNobodyAsks(t *testing.T) {
 		if later := d.outlook(); later == newest {
 			t.Error("a forecast of before the last submit was taken for a fresh one")
 		}
+	})
+}
+
+func TestWhereAJobIsProjectedIsEmptyWhileNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		runs, waits := d.submit(spec("a", 1000)), d.submit(spec("b", 1000))
+		hold := spec("held", 1000)
+		hold.Hold = true
+		held := d.submit(hold)
+		gone := d.submit(hold)
+		if _, err := d.do(context.Background(), d.cancel(jobs(gone))); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(gone, pasar.Cancelled)
+		check := func(id pasar.JobID, want string) {
+			t.Helper()
+			v := d.seen(id)
+			if got, err := json.Marshal(v.Projected); err != nil || !strings.HasSuffix(string(got), want) {
+				t.Errorf("job %d is projected %s, %v; want %s", id, got, err, want)
+			}
+		}
+		const here = `"machine":"local","gpus":[{"index":0,"uuid":"GPU-0","parent":""}]}`
+		check(runs, here)
+		check(waits, here) // behind a job without an estimate
+		check(held, `"machine":null,"gpus":[]}`)
+		check(gone, `"machine":null,"gpus":[]}`)
+		w.machine.Finish(key(runs, 1), 0)
+		d.expect(runs, pasar.Completed)
+		check(runs, `"machine":null,"gpus":[]}`)
+		check(waits, here)
 	})
 }
 

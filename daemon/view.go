@@ -56,7 +56,7 @@ func specView(j *job) pasar.JobView {
 	v := pasar.JobView{
 		Schema: pasar.Schema, ID: j.ID, Name: pasar.Clean(s.Name), State: j.state(), Bid: s.Bid,
 		QueueTime: j.QueueTime.UTC(), Created: j.Created.UTC(), Claim: s.Claim.View(),
-		GPUs: []pasar.GPURef{}, Attempts: []pasar.AttemptView{},
+		GPUs: []pasar.GPURef{}, Projected: pasar.ProjectedView{GPUs: []pasar.GPURef{}}, Attempts: []pasar.AttemptView{},
 		Retries: pasar.RetriesView{Max: s.Retries, Used: j.Retried},
 		Command: shownCommand(s.Argv), Argv: s.Argv, Cwd: s.Cwd,
 		Submitter: pasar.Clean(s.Submitter), By: cleaned(s.By), Tags: cleanedAll(s.Tags), Note: cleaned(s.Note),
@@ -126,8 +126,8 @@ func larger(a, b *pasar.Bytes) *pasar.Bytes {
 	return a
 }
 
-// project fills in how long an unfinished job takes, and when it is expected to start and finish: a running one
-// by its own pace, else by what was said of it, else by history.
+// project fills in how long an unfinished job takes, and when and where it is expected to start and finish: a running
+// one by its own pace, else by what was said of it, else by history.
 func (d *Daemon) project(v *pasar.JobView, j *job, ran pasar.Duration, now time.Time, f *forecast) {
 	total, source := j.Spec.Time, "estimate"
 	if total == 0 && j.like != 0 {
@@ -142,11 +142,14 @@ func (d *Daemon) project(v *pasar.JobView, j *job, ran pasar.Duration, now time.
 	if !j.holds() {
 		if fc, ok := f.of(j.ID); ok && j.Phase == phaseWaiting {
 			v.Projected.Start, v.Projected.Finish = known(fc.Start), known(fc.Finish)
+			v.Projected.Machine = pasar.Known(fc.Machine)
+			v.Projected.GPUs = append(v.Projected.GPUs, fc.GPUs...)
 		}
 		return
 	}
 	a := j.current()
 	v.Projected.Start = known(a.StartedAt)
+	v.Projected.Machine, v.Projected.GPUs = v.Machine, v.GPUs
 	ends := now.Add(time.Duration(total - ran))
 	if t, ok := paceEnd(a, v.Progress); ok {
 		left := max(0, pasar.Duration(t.Sub(now)))

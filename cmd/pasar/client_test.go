@@ -15,7 +15,8 @@ var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // job is a view with what a handler needs.
 func job(id pasar.JobID, st pasar.State, code pasar.Code) pasar.JobView {
-	v := pasar.JobView{ID: id, Name: "train", State: st, Bid: 1000, QueueTime: at, Created: at, Claim: pasar.Claim{Kind: pasar.Whole, GPUs: 1}.View()}
+	v := pasar.JobView{ID: id, Name: "train", State: st, Bid: 1000, QueueTime: at, Created: at, Claim: pasar.Claim{Kind: pasar.Whole, GPUs: 1}.View(),
+		Projected: pasar.ProjectedView{GPUs: []pasar.GPURef{}}}
 	if st.Finished() {
 		v.Verdict = &pasar.Verdict{Reason: code, Summary: "it was " + string(code), Hint: "try again"}
 		v.Attempts = []pasar.AttemptView{{Attempt: 1, Tail: []string{"boom\x1b[2J"}}}

@@ -28,7 +28,7 @@ func full() pasar.JobView {
 	v.GPUs = []pasar.GPURef{{Index: 0, UUID: "GPU-1"}}
 	v.Usage = pasar.UsageView{GPU: &size, Host: &size, PeakGPU: &size, PeakHost: &size}
 	v.EstRuntime, v.RunTime, v.Remaining = &span, &span, &span
-	v.Projected = pasar.ProjectedView{Start: &at, Finish: &at}
+	v.Projected = pasar.ProjectedView{Start: &at, Finish: &at, Machine: p("local"), GPUs: v.GPUs}
 	v.Waiting = &pasar.WaitingView{Why: pasar.WaitGPU, Sentence: "waits for a GPU held by #7", Ahead: 1, Holders: []pasar.JobID{7}, BidNeeded: pasar.Known(pasar.Bid(1001))}
 	v.Progress = &pasar.ProgressView{Step: &step, Total: &step, Rate: &step, At: at, Metrics: map[string]float64{"loss": 0.5}}
 	v.LastCheckpoint = &pasar.Event{Kind: pasar.EventCheckpoint, At: at, Step: &step, Path: "/ck"}
