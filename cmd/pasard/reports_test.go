@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/ipc"
 	"pasar/target"
 )
 
@@ -121,5 +123,34 @@ func TestReportsOfAnAttemptThatIsGoneAreRemoved(t *testing.T) {
 	err := reportsIn(jobs)(context.Background(), pasar.AttemptKey{Job: 1, Attempt: 2}, func(pasar.Event) bool { return true })
 	if !errors.Is(err, target.ErrRemoved) {
 		t.Errorf("read with %v", err)
+	}
+}
+
+func TestWhatAJobReportedIsToldAfterItsEndByAnyDaemon(t *testing.T) {
+	h := newHome(t)
+	ctx := longContext(t, time.Minute)
+	h.start()
+	id, err := h.submit(ctx, shell(`printf '{"event":"progress","step":%d,"loss":0.5}\n' 1 2 3 >> "$PASAR_EVENTS"; echo junk >> "$PASAR_EVENTS"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := h.exitCode(ctx, id); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	const point = `{"at":null,"step":%d,"total":null,"metrics":{"loss":0.5}}`
+	want := fmt.Sprintf(`{"schema":1,"id":%d,"attempt":1,"points":[`+point+","+point+","+point+"]}", id, 1, 2, 3)
+	for range 2 {
+		err := h.with(ctx, func(c *ipc.Client) error {
+			b, err := c.Metrics(ctx, ipc.MetricsRequest{Job: id})
+			if err == nil && string(b) != want {
+				t.Errorf("metrics are %s, want %s", b, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		h.kill()
+		h.start()
 	}
 }
