@@ -9,6 +9,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/submission"
 )
 
 // changeFlags are the flags that say when and how a job is run: those of submit that restart and edit may
@@ -28,7 +29,7 @@ type changeFlags struct {
 func (s *changeFlags) declare(f *flags) {
 	s.f = f
 	s.after = f.StringArray("after", nil, "start after `JOBS` that completed: 41, 41:any however it ended, 41:fail if it failed; with commas, or repeated")
-	s.begin = define(f, "begin", "", "WHEN", "not before: 22:00, +2h, tomorrow 08:00, 2026-12-01T08:00", func(s string) (time.Time, error) { return parseBegin(s, time.Now()) })
+	s.begin = define(f, "begin", "", "WHEN", "not before: 22:00, +2h, tomorrow 08:00, 2026-12-01T08:00", func(s string) (time.Time, error) { return submission.ParseBegin(s, time.Now()) })
 	s.most = f.number("max-concurrent", "", "of the jobs of its array or sweep, run at most so many at once", 0, pasar.MaxPoints)
 	s.timeLimit = f.span("time-limit", "stop an attempt that has run for so long; 0s for no limit")
 	s.checkpointGrace = f.span("checkpoint-grace", "at the time limit: between the request to save and SIGKILL; else 60s")
@@ -108,7 +109,7 @@ func (s *changeFlags) change(ctx context.Context, c *call) (ipc.Change, error) {
 	if f.given("resume-command") {
 		argv := []pasar.Arg{}
 		if *s.resume != "" {
-			words, err := argvOf([]string{*s.resume}, false)
+			words, err := submission.Argv([]string{*s.resume}, false)
 			if err != nil {
 				return ch, usagef("--resume-command: %v", err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/submission"
 )
 
 // Exit codes, those of `pasar wait` first.
@@ -75,6 +76,19 @@ func problemf(code ipc.Code, format string, args ...any) problem {
 
 // usagef is a bad argument.
 func usagef(format string, args ...any) problem { return problemf(ipc.CodeUsage, format, args...) }
+
+// understood passes on what package submission made of words; what that refuses is a bad argument here.
+func understood[T any](v T, err error) (T, error) {
+	var e *submission.Error
+	if errors.As(err, &e) {
+		p := usagef("%s", e.Message)
+		if e.Hint != "" {
+			p = p.hint(e.Hint)
+		}
+		return v, p
+	}
+	return v, err
+}
 
 // finish reports err, if any, and returns the exit code.
 func (a *app) finish(err error) int {

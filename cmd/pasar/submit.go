@@ -11,9 +11,8 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/submission"
 )
-
-const shell = "/bin/sh"
 
 func submitCommand() *command {
 	return &command{
@@ -21,7 +20,7 @@ func submitCommand() *command {
 		long: `The command runs under a terminal of its own, with this environment, directory, umask, nice value and
 soft limits, once it is its turn: higher bids first, then first come, first served. Flags end at the first
 word that isn't one. The arguments arrive exactly as given; a single argument with spaces in it is a line
-for ` + shell + `. Without --mem or --gpus a job gets one whole GPU.
+for ` + submission.Shell + `. Without --mem or --gpus a job gets one whole GPU.
 
 Its standard input is that terminal: what is piped into submit isn't passed on. Let the command read a file, or
 give a shell line such as 'sort < data'. With --no-pty it has no terminal, standard input is /dev/null, and output and errors
@@ -51,15 +50,15 @@ With --json, --follow gives the job, then its output and its end, one value a li
 			{"pasar submit --job job.toml --time 3h", "as the file says, but for the time"},
 		},
 		setup: func(f *flags) action {
-			s := &submission{}
+			s := &submitFlags{}
 			s.declare(f)
 			return s.run
 		},
 	}
 }
 
-// A submission is what the flags of submit say.
-type submission struct {
+// submitFlags are the flags of submit.
+type submitFlags struct {
 	claimFlags
 	changeFlags
 	time, grace                  *pasar.Duration
@@ -75,7 +74,7 @@ type submission struct {
 	propagate, dryRun            *bool
 }
 
-func (s *submission) declare(f *flags) {
+func (s *submitFlags) declare(f *flags) {
 	s.claimFlags.declare(f)
 	s.on = f.String("on", "", "`WHERE` to run: local")
 	s.time = f.span("time", "how long it will run, as an estimate: it never kills, and lets others plan")
@@ -88,14 +87,14 @@ func (s *submission) declare(f *flags) {
 	s.by = f.String("by", "", "on whose behalf: a `NAME`")
 	s.cwd = f.String("cwd", "", "`DIR` to run in; else this one")
 	s.env = f.StringArray("env", nil, "`KEY=VALUE` to add to the environment, or KEY to pass yours on; may be repeated")
-	s.noEnv = f.Bool("no-env", false, "leave out the environment but for "+strings.Join(bare, " "))
+	s.noEnv = f.Bool("no-env", false, "leave out the environment but for "+submission.Bare)
 	s.key = f.String("key", "", "a second submit with the same `KEY` is the same job")
 	s.hold = f.Bool("hold", false, "keep it from starting until it is released")
 	s.array = define(f, "array", "", "LIST", "a job for each index: 0-9, 1,3,5, 0-9:2 for every second one; %4 behind it for four at once", parseArray)
 	s.params = f.StringArray("param", nil, "a job for each value: `NAME=V1,V2`; repeated, for each combination")
 	s.paramFile = f.String("param-file", "", "a job for each row of this CSV `FILE`, whose first line names the parameters")
 	s.changeFlags.declare(f)
-	s.shell = f.Bool("shell", false, "the arguments, joined by spaces, are a line for "+shell)
+	s.shell = f.Bool("shell", false, "the arguments, joined by spaces, are a line for "+submission.Shell)
 	s.noPTY = f.Bool("no-pty", false, "give it pipes instead of a terminal, and no standard input")
 	s.size = define(f, "size", "", "COLSxROWS", "size of its terminal until somebody who types brings another; else 120x40", parseSize)
 	s.job = f.String("job", "", "a job `FILE` in TOML, or YAML if its name says so, with flags as keys, and command")
@@ -106,7 +105,7 @@ func (s *submission) declare(f *flags) {
 	s.parsable = f.Bool("parsable", false, "print the id alone, and no output with --wait")
 }
 
-func (s *submission) run(ctx context.Context, c *call) error {
+func (s *submitFlags) run(ctx context.Context, c *call) error {
 	if *s.propagate && !*s.wait {
 		return usagef("--propagate goes with --wait")
 	}
@@ -124,7 +123,7 @@ func (s *submission) run(ctx context.Context, c *call) error {
 	if len(req.Points) > maxFollowed && *s.follow {
 		return usagef("--follow of %d jobs at once; at most %d", len(req.Points), maxFollowed).hint("--wait says how each of them ended; `pasar logs` shows the output of any")
 	}
-	if missing := notFound(req); missing != "" {
+	if missing := submission.Missing(pasar.Strings(req.Spec.Argv), string(req.Spec.Cwd), pasar.Strings(req.Surroundings.Env)); missing != "" {
 		c.note(fmt.Sprintf("warning: %s; the job is queued all the same", missing))
 	}
 	if *s.dryRun {
@@ -165,7 +164,7 @@ func (s *submission) run(ctx context.Context, c *call) error {
 }
 
 // answer says what was submitted: on standard error where output follows.
-func (s *submission) answer(c *call, ans ipc.SubmitAnswer, sent *pasar.Spec, watch bool) error {
+func (s *submitFlags) answer(c *call, ans ipc.SubmitAnswer, sent *pasar.Spec, watch bool) error {
 	group := len(ans.Jobs) > 1
 	switch {
 	case *s.parsable:
@@ -188,7 +187,7 @@ func (s *submission) answer(c *call, ans ipc.SubmitAnswer, sent *pasar.Spec, wat
 	return c.print(submitted(ans, sent) + "\n")
 }
 
-func (s *submission) watchJob(ctx context.Context, c *call, id pasar.JobID) error {
+func (s *submitFlags) watchJob(ctx context.Context, c *call, id pasar.JobID) error {
 	view, err := c.watch(ctx, id, !*s.parsable && (!c.json || *s.follow))
 	if err != nil {
 		return err
@@ -217,7 +216,7 @@ const maxFollowed = 64
 
 // watchGroup follows the output of a group's jobs, each line with its job before it, or waits until all have
 // ended, and then exits as the worst of them.
-func (s *submission) watchGroup(ctx context.Context, c *call, ids []pasar.JobID) error {
+func (s *submitFlags) watchGroup(ctx context.Context, c *call, ids []pasar.JobID) error {
 	err := func() error {
 		if *s.follow && !*s.parsable {
 			if err := newLogs(true).show(ctx, c, ids); err != nil {

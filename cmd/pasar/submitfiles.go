@@ -12,10 +12,11 @@ import (
 	"pasar"
 	"pasar/ipc"
 	"pasar/jobfile"
+	"pasar/submission"
 )
 
 // adoptJobFile takes what the job file says where the command line says nothing, and returns the command.
-func (s *submission) adoptJobFile(c *call) ([]string, error) {
+func (s *submitFlags) adoptJobFile(c *call) ([]string, error) {
 	if *s.job == "" {
 		if c.flags.given("job") {
 			return nil, usagef("--job needs a file")
@@ -44,14 +45,14 @@ func badJobFile(err error) error {
 }
 
 // adoptScript takes what the script that a command runs says at its top, and says so.
-func (s *submission) adoptScript(c *call, argv []string) error {
-	path, isFile := programOf(argv)
+func (s *submitFlags) adoptScript(c *call, argv []string) error {
+	path, isFile := submission.Program(argv)
 	if !isFile || path == argv[0] && !strings.Contains(path, "/") { // a program of the PATH is no script of the user's
 		return nil
 	}
 	shown := filepath.Base(path)
 	if !filepath.IsAbs(path) {
-		cwd, err := workingDir(*s.cwd)
+		cwd, err := understood(submission.Dir(*s.cwd))
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ var notInFiles = []string{"job", "json", "color", "help"}
 
 // adopt sets flags that neither the command line nor an earlier file has set, and returns them as they would stand
 // on a command line.
-func (s *submission) adopt(c *call, path string, settings []jobfile.Setting) (taken []string, err error) {
+func (s *submitFlags) adopt(c *call, path string, settings []jobfile.Setting) (taken []string, err error) {
 	f := c.flags
 	before := map[string]bool{}
 	f.Visit(func(fl *pflag.Flag) { before[fl.Name] = true })

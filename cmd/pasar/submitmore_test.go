@@ -12,6 +12,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/submission"
 )
 
 // taker takes any submit, edit, restart, pause or change of a bid, and keeps what it was asked last.
@@ -134,7 +135,7 @@ func TestWhenAndHowAJobRunsArrivesAsAsked(t *testing.T) {
 		s.CheckpointGrace != pasar.Duration(90*time.Second) || !s.NoSigterm || s.Visible != "index" || s.Machine != "local" {
 		t.Errorf("spec %+v", s)
 	}
-	if want := []pasar.Arg{shell, "-c", "python train.py --resume"}; !slices.Equal(s.ResumeCommand, want) {
+	if want := []pasar.Arg{submission.Shell, "-c", "python train.py --resume"}; !slices.Equal(s.ResumeCommand, want) {
 		t.Errorf("resume command %q", s.ResumeCommand)
 	}
 	want := []pasar.Dependency{{Job: 41, On: pasar.AfterOK}, {Job: 9, On: pasar.AfterFail}, {Job: 7, On: pasar.AfterFail}, {Job: 8, On: pasar.AfterFail}}
@@ -229,7 +230,7 @@ func TestAFlagBeatsTheJobFileAndThatTheScript(t *testing.T) {
 	if r := f.run("submit", "--job", yaml); r.code != exitBadInput || !strings.HasPrefix(r.stderr, "pasar: "+yaml+":2: time: bad time \"90\"") {
 		t.Errorf("exit %d, %q", r.code, r.stderr)
 	}
-	if r := f.run("submit", "--job", yaml, "--time", "2h"); r.code != 0 || !slices.Equal(k.submit.Spec.Argv, []pasar.Arg{shell, "-c", "echo a b"}) {
+	if r := f.run("submit", "--job", yaml, "--time", "2h"); r.code != 0 || !slices.Equal(k.submit.Spec.Argv, []pasar.Arg{submission.Shell, "-c", "echo a b"}) {
 		t.Errorf("exit %d, %q, %q", r.code, r.stderr, k.submit.Spec.Argv)
 	}
 	for text, want := range map[string]string{"tme = '2h'": ":1: tme is no flag of submit that a file can have; did you mean time?", "\njson = true": ":2: json is no flag", "gpus = true": ":1: gpus: "} {

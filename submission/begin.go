@@ -1,4 +1,4 @@
-package main
+package submission
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	"pasar"
 )
 
-const beginForms = "write 22:00, +2h, tomorrow 08:00, or 2026-12-01T08:00"
+// BeginForms are the forms of a time that ParseBegin reads.
+const BeginForms = "write 22:00, +2h, tomorrow 08:00, or 2026-12-01T08:00"
 
-// parseBegin reads when a job may start at the earliest. A time of day is the next one that the clock
-// shows; a date has this machine's time unless it names another zone. "now" is the zero time.
-func parseBegin(s string, now time.Time) (time.Time, error) {
+// ParseBegin reads when a job may start at the earliest. A time of day is the next one that the clock
+// shows; a date has the time zone of now unless it names another. "now" is the zero time.
+func ParseBegin(s string, now time.Time) (time.Time, error) {
 	word := strings.ToLower(strings.Join(strings.Fields(s), " "))
 	if word == "now" {
 		return time.Time{}, nil
@@ -24,7 +25,7 @@ func parseBegin(s string, now time.Time) (time.Time, error) {
 	if day, clock, ok := strings.Cut(word, " "); ok && (day == "tomorrow" || day == "today") {
 		t, ok := clockTime(clock)
 		if !ok {
-			return time.Time{}, fmt.Errorf("bad time %q; %s", s, beginForms)
+			return time.Time{}, fmt.Errorf("bad time %q; %s", s, BeginForms)
 		}
 		days := 0
 		if day == "tomorrow" {
@@ -50,7 +51,7 @@ func parseBegin(s string, now time.Time) (time.Time, error) {
 	if d, err := pasar.ParseDuration(word); err == nil {
 		return time.Time{}, fmt.Errorf("%q is a span, not a time; +%s is that long from now", s, d)
 	}
-	return time.Time{}, fmt.Errorf("bad time %q; %s", s, beginForms)
+	return time.Time{}, fmt.Errorf("bad time %q; %s", s, BeginForms)
 }
 
 func clockTime(s string) (time.Time, bool) {

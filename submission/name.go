@@ -1,4 +1,4 @@
-package main
+package submission
 
 import (
 	"path/filepath"
@@ -17,10 +17,10 @@ var launchers = []string{"python", "bash", "sh", "dash", "zsh", "fish", "perl", 
 // syntax begins shell lines that no program is the first word of.
 var syntax = []string{"for", "while", "until", "if", "case", "cd", "set", "export", "trap", "exec", "eval", "read", "[", "[[", "!"}
 
-// nameOf names a job for its command: the script of `python train.py`, the module of `python -m pkg.train`,
+// Name names a job for its command: the script of `python train.py`, the module of `python -m pkg.train`,
 // the first command of a shell line, else the program.
-func nameOf(argv []string) string {
-	if len(argv) == 3 && argv[0] == shell && argv[1] == "-c" {
+func Name(argv []string) string {
+	if len(argv) == 3 && argv[0] == Shell && argv[1] == "-c" {
 		line := strings.TrimLeft(argv[2], " \t\n({")
 		if i := strings.IndexAny(line, "|;&<>\n"); i > 0 {
 			line = line[:i] // the first of several commands
@@ -36,7 +36,7 @@ func nameOf(argv []string) string {
 	if len(argv) == 0 {
 		return ""
 	}
-	name, _ := programOf(argv)
+	name, _ := Program(argv)
 	name = filepath.Base(name)
 	for _, ext := range []string{".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js"} {
 		if s, ok := strings.CutSuffix(name, ext); ok && s != "" {
@@ -46,9 +46,9 @@ func nameOf(argv []string) string {
 	return tidy(name)
 }
 
-// programOf is the program, script or module that a command is about, behind whatever launches it, and whether it
+// Program is the program, script or module that a command is about, behind whatever launches it, and whether it
 // is a file.
-func programOf(argv []string) (word string, isFile bool) {
+func Program(argv []string) (word string, isFile bool) {
 	word = argv[0]
 	for rest := argv[1:]; isLauncher(word); {
 		i := slices.IndexFunc(rest, func(s string) bool {

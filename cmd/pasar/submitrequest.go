@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+
+	"pasar"
+	"pasar/config"
+	"pasar/ipc"
+	"pasar/submission"
+)
+
+// request turns the command line, and the files that it names, into what the daemon is asked.
+func (s *submitFlags) request(ctx context.Context, c *call, cfg *config.Config) (ipc.SubmitRequest, error) {
+	var none ipc.SubmitRequest
+	words, err := s.adoptJobFile(c)
+	if err != nil {
+		return none, err
+	}
+	argv, err := understood(submission.Argv(words, *s.shell))
+	if err != nil {
+		return none, err
+	}
+	if err := s.adoptScript(c, argv); err != nil {
+		return none, err
+	}
+	cwd, err := understood(submission.Dir(*s.cwd))
+	if err != nil {
+		return none, err
+	}
+	claim, err := s.claim(submission.Default())
+	if err != nil {
+		return none, err
+	}
+	env, err := understood(submission.Env(c.env, *s.noEnv, *s.env))
+	if err != nil {
+		return none, err
+	}
+	if *s.on != "" && *s.on != pasar.LocalMachine {
+		return none, usagef("--on %q: there is only %s", pasar.Clean(*s.on), pasar.LocalMachine).hint("without --on a job runs there too")
+	}
+	points, err := s.points()
+	if err != nil {
+		return none, err
+	}
+	spec := pasar.Spec{Name: *s.name, Argv: pasar.Args(argv), Cwd: pasar.Arg(cwd), Claim: claim, Bid: cfg.DefaultBid, Time: *s.time,
+		Grace: cfg.DefaultGrace, Tags: *s.tags, Note: *s.note, By: *s.by, Key: *s.key, Hold: *s.hold,
+		NoPTY: *s.noPTY, Cols: s.size.cols, Rows: s.size.rows, Machine: *s.on, Preempt: *s.preempt}
+	if c.flags.given("bid") {
+		spec.Bid = *s.bid
+	}
+	if c.flags.given("grace") {
+		spec.Grace = *s.grace
+	}
+	if cfg.RequireTime && !c.flags.given("time") {
+		return none, usagef("this machine asks for an estimate of the run time").hint("give one with --time, such as --time 2h; it never kills the job")
+	}
+	if !c.flags.given("name") {
+		spec.Name = submission.Name(argv)
+	}
+	change, err := s.change(ctx, c)
+	if err != nil {
+		return none, err
+	}
+	apply(change, &spec)
+	if s.array.atOnce > 0 && !c.flags.given("max-concurrent") {
+		spec.MaxConcurrent = s.array.atOnce
+	}
+	if spec.MaxConcurrent > 0 && len(points) == 0 {
+		return none, usagef("--max-concurrent is about the jobs of an array or sweep").hint("give it with --array, --param or --param-file")
+	}
+	if _, err := understood(spec, submission.Validate(spec)); err != nil {
+		return none, err
+	}
+	return ipc.SubmitRequest{Request: ipc.NewRequest(), Spec: spec, Surroundings: submission.Surroundings(env), Points: points}, nil
+}
+
+// points are those that --array, --param and --param-file make together.
+func (s *submitFlags) points() ([]pasar.Point, error) {
+	params, err := parseParams(*s.params)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]pasar.Param
+	if *s.paramFile != "" {
+		if rows, err = readParamFile(*s.paramFile); err != nil {
+			return nil, err
+		}
+	}
+	return points(s.array.indices, rows, params)
+}
