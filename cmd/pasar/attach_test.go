@@ -19,6 +19,7 @@ type home struct {
 	t   *testing.T
 	dir string
 	env []string
+	bin string // where its pasar is; empty: with those that all tests share
 }
 
 func newHome(t *testing.T) *home {
@@ -38,7 +39,11 @@ func newHome(t *testing.T) *home {
 }
 
 func (h *home) command(args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(bin, "pasar"), args...)
+	at := bin
+	if h.bin != "" {
+		at = h.bin
+	}
+	c := exec.Command(filepath.Join(at, "pasar"), args...)
 	c.Env, c.Dir = h.env, h.dir
 	return c
 }

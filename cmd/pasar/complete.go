@@ -165,6 +165,8 @@ func (p *completer) value(ctx context.Context, cmd *command, fl *pflag.Flag) {
 		p.addAll([]string{"share", "avoid"})
 	case "visible":
 		p.addAll([]string{"uuid", "index"})
+	case "theme":
+		p.addAll(themes)
 	case "on":
 		p.addAll(machineNames())
 	case "mem":

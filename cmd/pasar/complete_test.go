@@ -35,7 +35,7 @@ func TestCompletionKnowsWhatCanStandWhere(t *testing.T) {
 		{"wait --for ", "ended started"}, {"wait --any 4", "42 43 44"}, {"wait @", "@sweep"}, {"show @", "@old @sweep"},
 		{"cancel ", "last 42 43 44"}, {"kill 4", "42 43 44"}, {"attach ", "last 42"}, {"attach -i 4", "42"}, {"hold ", "last 44"},
 		{"release ", "last 43"}, {"restart ", "last 45"}, {"pause ", "last 42"}, {"resume ", "last"}, {"edit 4", "43 44"}, {"promote 4", "43 44"}, {"cancel gr", "group:40"}, {"drain ", "local"}, {"stats --by ", "day tag submitter machine reason"},
-		{"submit --after 42,4", "42,42 42,43 42,44"}, {"submit --external ", "share avoid"}, {"submit --job ", ":files"}, {"submit --mem a", "auto"}, {"gpus ", ""}, {"bid 42 ", ""}, {"show 42 ", ""}, {"logs -n ", ""}, {"logs -fn ", ""}, {"logs -f 45", "45"},
+		{"submit --after 42,4", "42,42 42,43 42,44"}, {"console --theme ", "auto light dark"}, {"submit --external ", "share avoid"}, {"submit --job ", ":files"}, {"submit --mem a", "auto"}, {"gpus ", ""}, {"bid 42 ", ""}, {"show 42 ", ""}, {"logs -n ", ""}, {"logs -fn ", ""}, {"logs -f 45", "45"},
 		{"nonsense ", ""}, {"status ", ""},
 	} {
 		r := f.run(append([]string{"__complete", "--"}, strings.Split(tc.line, " ")...)...)

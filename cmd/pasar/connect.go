@@ -70,11 +70,12 @@ func (a *app) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.reached = cfg.Paths.Socket
 	a.client, err = ipc.Dial(ctx, cfg.Paths.Socket)
 	var e *ipc.Error
 	if errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && cfg.Paths.OtherSocket != "" && ctx.Err() == nil {
 		if other, oerr := ipc.Dial(ctx, cfg.Paths.OtherSocket); oerr == nil { // linger was turned on or off since it started
-			a.client, err = other, nil
+			a.client, a.reached, err = other, cfg.Paths.OtherSocket, nil
 		}
 	}
 	if err == nil || !errors.As(err, &e) || e.Code != ipc.CodeNoDaemon || a.noStart {

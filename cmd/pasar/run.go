@@ -30,8 +30,9 @@ type app struct {
 
 	settings *config.Config // see app.config
 	client   *ipc.Client
-	noStart  bool  // the daemon was shut down in order: don't start another
-	farewell error // what to say when none comes back
+	reached  string // the socket of client
+	noStart  bool   // the daemon was shut down in order: don't start another
+	farewell error  // what to say when none comes back
 
 	offline pasar.AttemptKey // whose output was last read without a daemon
 }
@@ -83,7 +84,10 @@ func (a *app) dispatch(ctx context.Context, args []string) error {
 		}
 	}
 	if len(args) == 0 {
-		if a.term.is && !a.json {
+		switch {
+		case a.term.is && !a.json && a.wantsConsole():
+			return a.runCommand(ctx, find("console"), early)
+		case a.term.is && !a.json:
 			return a.glance(ctx, early)
 		}
 		return usagef("no command given").hint("`pasar help` lists the commands")

@@ -25,7 +25,7 @@ func statusCommand() *command {
 	}
 }
 
-// glance is what `pasar` alone shows on a terminal: the machine and the jobs.
+// glance is what `pasar` alone shows on a terminal without the console: the machine and the jobs.
 func (a *app) glance(ctx context.Context, args []string) error {
 	if err := a.runCommand(ctx, find("status"), args); err != nil {
 		return err

@@ -106,6 +106,9 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"send --keys Entr 1", `"Entr" is no key`, ""},
 		{"send all yes", `"all" names no job`, "jobs are named 42, 3,5-8, last, @tag or group:7"},
 		{"screen 1 2", "screen takes one job; got 1 2", ""},
+		{"console", "console: standard output is no terminal", "`pasar ls --watch` needs less of a terminal; `pasar ls` and `pasar status` need none"},
+		{"console 1", `console takes no arguments; got "1"`, ""},
+		{"console --theme pink", `--theme "pink": it is auto, light or dark`, ""},
 		{"event checkpoint", "not inside a job: PASAR_EVENTS is not set", ""},
 		{"completion tcsh", `no completion for "tcsh"`, "there is for bash, zsh and fish"},
 		{"guide nonsense", `no guide "nonsense": there are agents, api, config, jobs, reasons, service, helper`, ""},
@@ -138,7 +141,7 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 func TestWithJSONAnErrorIsOneValueOnStandardOutput(t *testing.T) {
 	for _, args := range [][]string{{"show", "abc", "--json"}, {"--json", "show", "abc"}, {"submit", "--json", "--mem", "24", "x"},
 		{"submit", "--mem", "24", "--json", "x"}, {"status", "--jsno", "--json"}, {"bogus", "--json"}, {"--json", "bogus"},
-		{"--frob", "ls", "--json"}, {"--json"}, {"help", "bogus", "--json"}, {"submit", "--json"}} {
+		{"--frob", "ls", "--json"}, {"--json"}, {"help", "bogus", "--json"}, {"submit", "--json"}, {"console", "--json"}} {
 		r := runIn(t, t.Context(), noDaemon(t), args...)
 		var v struct {
 			Schema int `json:"schema"`
