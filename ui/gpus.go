@@ -243,10 +243,7 @@ func (p *page) gpuRow(g *pasar.GPUView, divided bool, now time.Time) gpuRow {
 func (p *page) warmth(r *gpuRow, g *pasar.GPUView) {
 	if g.TempC != nil {
 		r.temp = strconv.FormatFloat(*g.TempC, 'f', 0, 64) + "°C"
-		hot := float64(hotC)
-		if g.HotC != nil {
-			hot = *g.HotC
-		}
+		hot := hotFrom(g)
 		switch {
 		case *g.TempC >= hot:
 			r.tempCode = red
@@ -270,6 +267,14 @@ func (p *page) warmth(r *gpuRow, g *pasar.GPUView) {
 	if len(g.Throttle) > 0 {
 		r.throttled = yellow
 	}
+}
+
+// hotFrom is from where a GPU is hot, in degrees.
+func hotFrom(g *pasar.GPUView) float64 {
+	if g.HotC != nil {
+		return *g.HotC
+	}
+	return hotC
 }
 
 // occupied is how much of a GPU is in use, how much of that by processes that aren't pasar's, and by each job.

@@ -15,3 +15,15 @@ type Snapshot struct {
 	Approvals *pasar.ApprovalsView
 	Lost      string // why there is no connection just now, in a clause; empty: there is one
 }
+
+// machines are those that are known, as fresh as can be.
+func (s *Snapshot) machines() []pasar.MachineView {
+	switch {
+	case s == nil:
+	case s.GPUs != nil:
+		return s.GPUs.Machines
+	case s.Status != nil:
+		return s.Status.Machines
+	}
+	return nil
+}

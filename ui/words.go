@@ -17,6 +17,11 @@ func Name(v *pasar.JobView) string {
 	return "#" + v.ID.String() + " " + pasar.Clean(v.Name)
 }
 
+// label is a job's name where each column counts: "#42 train".
+func label(v *pasar.JobView) string {
+	return strings.TrimSuffix("#"+v.ID.String()+" "+Shown(v.Name), " ")
+}
+
 // ClaimShort is a claim in a few letters: "1 GPU", "24 GiB", "2×24 GiB", "no GPU".
 func ClaimShort(c pasar.ClaimView) string {
 	var s string
