@@ -14,17 +14,27 @@ import (
 
 // Jobs is the table of `pasar ls`.
 func Jobs(views []*pasar.JobView, now time.Time) Table {
-	t := Table{Columns: []Column{
-		{Head: "ID", Right: true}, {Head: "STATE"}, {Head: "NAME", Max: 24}, {Head: "BID", Right: true},
-		{Head: "CLAIM", Max: 24}, {Head: "TIME", Right: true}, {Head: "ABOUT"},
-	}}
+	t := Table{Columns: JobColumns()}
 	for _, v := range views {
-		t.Rows = append(t.Rows, []Cell{
-			{Text: v.ID.String()}, {string(v.State), stateColor(v.State)}, {Text: rowName(v)},
-			{Text: strconv.FormatInt(int64(v.Bid), 10)}, {Text: ClaimShort(v.Claim)}, {Text: jobTime(v, now)}, {Text: rowAbout(v, now)},
-		})
+		t.Rows = append(t.Rows, JobCells(v, now))
 	}
 	return t
+}
+
+// JobColumns are the headings of what JobCells gives.
+func JobColumns() []Column {
+	return []Column{
+		{Head: "ID", Right: true}, {Head: "STATE"}, {Head: "NAME", Max: 24}, {Head: "BID", Right: true},
+		{Head: "CLAIM", Max: 24}, {Head: "TIME", Right: true}, {Head: "ABOUT"},
+	}
+}
+
+// JobCells are a job's fields in a table of jobs.
+func JobCells(v *pasar.JobView, now time.Time) []Cell {
+	return []Cell{
+		{Text: v.ID.String()}, {string(v.State), stateColor(v.State)}, {Text: rowName(v)},
+		{Text: strconv.FormatInt(int64(v.Bid), 10)}, {Text: ClaimShort(v.Claim)}, {Text: jobTime(v, now)}, {Text: rowAbout(v, now)},
+	}
 }
 
 // rowName is a job's name with its place in its group: "train 7[3]", "train 7{lr=1e-5}".
