@@ -70,8 +70,8 @@ func Lanes(s *Snapshot, past []*pasar.JobView, from, to, now time.Time, most int
 // A market collects bars by where they are.
 type market struct {
 	from, to, now time.Time
-	several       bool     // machines: their names are in the labels
-	spots        []*spot // GPUs in their order, then those that are gone
+	several       bool    // machines: their names are in the labels
+	spots         []*spot // GPUs in their order, then those that are gone
 	byUUID        map[gpuAt]*spot
 	byIndex       map[gpuAt]*spot
 	cpu, queue    spot
