@@ -12,6 +12,15 @@ import (
 // narrow measures as terminals do that count characters of ambiguous width as one column.
 var narrow = &runewidth.Condition{StrictEmojiNeutral: true}
 
+// RuneWidth is how many columns a character takes where each column counts, whatever the locale says of those of
+// ambiguous width.
+func RuneWidth(r rune) int {
+	if r >= ' ' && r <= '~' {
+		return 1
+	}
+	return narrow.RuneWidth(r)
+}
+
 // marks is how many combining marks are shown on one character.
 const marks = 2
 

@@ -31,7 +31,9 @@ type Line []Span
 // Width is how many columns a line takes.
 func (l Line) Width() (n int) {
 	for _, s := range l {
-		n += columns(s.Text)
+		for _, r := range s.Text {
+			n += RuneWidth(r)
+		}
 	}
 	return n
 }

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+
+	"pasar"
+)
+
+// GPUCells are a GPU's numbers for a table; an empty one is not known.
+type GPUCells struct {
+	Index, Name, Memory, Use, Temp, Power string
+
+	Role, TempRole, PowerRole Role // of its name: Bad if it takes no jobs; of its temperature and power
+}
+
+// GPUCellsOf lays out a GPU's numbers.
+func GPUCellsOf(g *pasar.GPUView) GPUCells {
+	var r gpuRow
+	(&page{}).warmth(&r, g)
+	c := GPUCells{Index: strconv.Itoa(g.Index), Name: Shown(strings.TrimPrefix(g.Name, "NVIDIA ")), Memory: memory(g.Used, g.Total), Temp: r.temp, Power: r.power,
+		TempRole: roleOf(r.tempCode), PowerRole: roleOf(r.throttled)}
+	if g.Parent != "" {
+		c.Index = "└"
+	}
+	if g.Virtual {
+		c.Memory = memory(&g.Claimed, g.Total)
+	}
+	if g.Util != nil {
+		c.Use = strconv.FormatFloat(*g.Util, 'f', 0, 64) + " %"
+	}
+	if g.Drained != nil || g.Status != nil && *g.Status != pasar.GPUOK {
+		c.Role = Bad
+	}
+	return c
+}
+
+// roleOf is the role that one of this package's sequences stands for.
+func roleOf(code string) Role {
+	switch code {
+	case dim:
+		return Faint
+	case red:
+		return Bad
+	case green:
+		return Good
+	case yellow:
+		return Warn
+	case blue:
+		return Calm
+	}
+	return Plain
+}
