@@ -78,6 +78,24 @@ func (c Claim) View() ClaimView {
 	return ClaimView{c.Kind, c.GPUs, Known(c.Mem), Known(c.Limit), Known(c.RAM), Known(c.Type), c.IDs, Known(c.External), c.Auto}
 }
 
+// Asked is the claim as it was asked for: without its limit, which follows from it.
+func (c ClaimView) Asked() Claim {
+	a := Claim{Kind: c.Kind, GPUs: c.GPUs, IDs: c.IDs, Auto: c.Auto}
+	if c.Mem != nil {
+		a.Mem = *c.Mem
+	}
+	if c.RAM != nil {
+		a.RAM = *c.RAM
+	}
+	if c.Type != nil {
+		a.Type = *c.Type
+	}
+	if c.External != nil {
+		a.External = *c.External
+	}
+	return a
+}
+
 // Known is a pointer to v, or nil when v is the zero value: null in JSON.
 func Known[T comparable](v T) *T {
 	var zero T

@@ -30,6 +30,15 @@ func ParseCount(s string) (int, error) {
 	return n, nil
 }
 
+// ParseBid reads a bid.
+func ParseBid(s string) (pasar.Bid, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	if err != nil || pasar.Bid(n) < pasar.MinBid || pasar.Bid(n) > pasar.MaxBid {
+		return 0, fmt.Errorf("%q is not a whole number from %d to %d", pasar.Clean(s), pasar.MinBid, pasar.MaxBid)
+	}
+	return pasar.Bid(n), nil
+}
+
 // minUUID is the shortest part of a UUID that names a GPU, and maxIndex more than any machine's GPUs.
 const (
 	minUUID  = len("GPU-") + 4

@@ -19,6 +19,8 @@ func TestTheClientStaysLight(t *testing.T) {
 		"pasar/daemon":           "the daemon is another program",
 		"pasar/store":            "SQLite is 5 MB of initialised tables",
 		"pasar/supervisor":       "another program",
+		"pasar/ui/console":       "another program, with the libraries that draw it",
+		"github.com/rivo/tview":  "as ui/console",
 	}
 	out, err := exec.Command("go", "list", "-deps", "pasar/cmd/pasar").Output()
 	if err != nil {

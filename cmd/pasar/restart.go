@@ -70,12 +70,7 @@ func (c *call) newClaim(ctx context.Context, id pasar.JobID, flags *claimFlags) 
 	if err != nil {
 		return nil, err
 	}
-	old := pasar.Claim{Kind: v.Claim.Kind, GPUs: v.Claim.GPUs, IDs: v.Claim.IDs, Auto: v.Claim.Auto}
-	put(&old.Mem, v.Claim.Mem)
-	put(&old.RAM, v.Claim.RAM)
-	put(&old.Type, v.Claim.Type)
-	put(&old.External, v.Claim.External)
-	claim, err := flags.claim(old)
+	claim, err := flags.claim(v.Claim.Asked())
 	return &claim, err
 }
 
