@@ -12,10 +12,10 @@ BASH      := $(shell command -v bash)
 
 VERSION   ?= 0.1.0-dev$(addprefix +,$(shell git rev-parse --short HEAD 2>/dev/null))
 LDFLAGS   := -s -w -X pasar.Version=$(VERSION)
-COMMANDS  := pasar pasard pasar-supervisor
+COMMANDS  := pasar pasard pasar-supervisor pasar-console
 
 # pasard asks NVIDIA's library through cgo. Functions of it that a driver lacks are found when they are called, not
-# when pasard starts: hence lazy, which some compilers' defaults are not. pasar and pasar-supervisor stay static.
+# when pasard starts: hence lazy, which some compilers' defaults are not. The others stay static.
 CC        ?= cc
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 ifeq ($(shell [ "$${CGO_ENABLED:-1}" = 1 ] && command -v $(CC)),)
@@ -33,15 +33,15 @@ help: ## list the targets
 	@echo
 	@echo "Settings: PREFIX=$(PREFIX)  FUZZTIME=$(FUZZTIME) for each fuzz target  FOR=seconds of torture"
 
-build: ## build bin/pasar, bin/pasard and bin/pasar-supervisor; pasard can ask NVIDIA's library if there is a C compiler
+build: ## build bin/pasar, bin/pasard, bin/pasar-supervisor and bin/pasar-console; pasard can ask NVIDIA's library if there is a C compiler
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(filter-out pasard,$(COMMANDS)))
 	$(PASARD_ENV) $(GO) build -trimpath -tags osusergo,netgo -ldflags '$(LDFLAGS) $(PASARD_LD)' -o bin/ ./cmd/pasard
 
-install: build ## install into PREFIX (bin/pasar, bin/pasard, libexec/pasar/pasar-supervisor)
+install: build ## install into PREFIX (bin/pasar, bin/pasard; pasar-supervisor and pasar-console in libexec/pasar)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/libexec/pasar'
 	install -m 755 bin/pasar bin/pasard '$(DESTDIR)$(PREFIX)/bin'
-	install -m 755 bin/pasar-supervisor '$(DESTDIR)$(PREFIX)/libexec/pasar'
+	install -m 755 bin/pasar-supervisor bin/pasar-console '$(DESTDIR)$(PREFIX)/libexec/pasar'
 	@case ":$$PATH:" in *':$(PREFIX)/bin:'*) echo 'Installed. Try: pasar status' ;; \
 	*) echo 'Installed. Put $(PREFIX)/bin on your PATH, then try: pasar status' ;; esac
 

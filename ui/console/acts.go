@@ -1,0 +1,237 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/gdamore/tcell/v2"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/ui"
+)
+
+// capture takes the keys that mean the same everywhere.
+func (c *console) capture(ev *tcell.EventKey) *tcell.EventKey {
+	name := keyName(ev)
+	for _, k := range ui.Keys {
+		if len(k.In) == 1 && k.In[0] == ui.Anywhere && len(k.Names) > 0 && k.Names[0] == name {
+			c.act(k.Act)
+			return nil
+		}
+	}
+	return ev
+}
+
+// job is the job that an act is about: that of the page, or the chosen one; nil if there is none.
+func (c *console) job() *pasar.JobView {
+	for i := len(c.base.pages) - 1; i >= 0; i-- {
+		if p, ok := c.base.pages[i].(*jobPage); ok {
+			return p.view
+		}
+	}
+	return c.base.market.jobs.view()
+}
+
+// pick chooses a job in the market, or opens it if the market doesn't have it: one of long ago.
+func (c *console) pick(id pasar.JobID) {
+	t := &c.base.market.jobs
+	if t.byID()[id] == nil || t.job == id {
+		c.open(id)
+		return
+	}
+	t.choose(id)
+}
+
+func (c *console) open(id pasar.JobID) {
+	var among []pasar.JobID
+	for _, r := range c.base.market.jobs.rows {
+		if r.View != nil {
+			among = append(among, r.View.ID)
+		}
+	}
+	c.base.open(newJobPage(c, id, among))
+}
+
+// act does what a key, or a click on its hint, stands for.
+func (c *console) act(act ui.Act) {
+	if c.base.top().act(act) {
+		return
+	}
+	var key ui.Key
+	for _, k := range ui.Keys {
+		if k.Act == act {
+			key = k
+			break
+		}
+	}
+	if key.Write && c.opt.ReadOnly {
+		c.say(ui.Warn, "this console only reads (--read-only)")
+		return
+	}
+	if !key.Job {
+		c.general(act)
+		return
+	}
+	v := c.job()
+	if v == nil {
+		c.say(ui.Warn, "no job is chosen")
+		return
+	}
+	c.about(act, v)
+}
+
+// general does what is about no job.
+func (c *console) general(act ui.Act) {
+	switch act {
+	case ui.ActQuit:
+		c.quit()
+	case ui.ActHelp:
+		c.base.open(newTextPage(c, "Help", 0, func(w int) []ui.Line { return ui.Help(c.opt.ReadOnly, w) }))
+	case ui.ActGPUs:
+		c.base.open(newTextPage(c, "GPUs", 0, c.gpusText))
+	case ui.ActCloud:
+		c.cloud()
+	case ui.ActSubmit:
+		c.submitForm()
+	case ui.ActRevive:
+		ring(c.feed.asked)
+		c.feed.nudge()
+	case ui.ActRedraw:
+		c.app.Sync()
+	case ui.ActSuspend:
+		c.suspend()
+	}
+}
+
+// about does what is about a job.
+func (c *console) about(act ui.Act, v *pasar.JobView) {
+	switch act {
+	case ui.ActOpen:
+		c.open(v.ID)
+	case ui.ActAttach:
+		c.attach(v)
+	case ui.ActBid:
+		c.bidForm(v)
+	case ui.ActWhy:
+		c.why(v)
+	case ui.ActFollow:
+		c.base.open(newLogPage(c, v.ID, ui.Shown(ui.Name(v))))
+	case ui.ActPause:
+		c.pause(v)
+	case ui.ActHold:
+		c.hold(v)
+	case ui.ActCancel:
+		c.cancelForm(v)
+	case ui.ActRestart:
+		c.restartForm(v)
+	}
+}
+
+// suspend steps back to the shell.
+func (c *console) suspend() {
+	c.app.Suspend(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
+}
+
+// attach lets the person at the job's terminal; the console comes back when they leave it.
+func (c *console) attach(v *pasar.JobView) {
+	switch {
+	case !v.State.Active():
+		c.say(ui.Warn, fmt.Sprintf("%s is %s: it has no terminal to attach to; f shows its output", ui.Name(v), v.State))
+		return
+	case c.opt.Pasar == "" && c.opt.aside == nil:
+		c.say(ui.Bad, "the pasar program isn't at hand, which does that")
+		return
+	}
+	args := []string{"attach", v.ID.String()}
+	if !c.opt.ReadOnly {
+		args = []string{"attach", "-i", v.ID.String()}
+	}
+	if err := c.aside(args...); err != nil {
+		c.say(ui.Warn, fmt.Sprintf("back from %s (%v)", ui.Name(v), err))
+	} else {
+		c.say(ui.Plain, "back from "+ui.Name(v))
+	}
+	c.feed.nudge()
+}
+
+// change asks for a change to one job, and says what came of it.
+func (c *console) change(ask func(ctx context.Context, d *ipc.Client) (ipc.JobsAnswer, error)) {
+	var answer ipc.JobsAnswer
+	c.do(func(ctx context.Context, d *ipc.Client) (err error) {
+		answer, err = ask(ctx, d)
+		return err
+	}, func(err error) { c.outcome(answer, err) })
+}
+
+// outcome says what came of a change to some jobs.
+func (c *console) outcome(answer ipc.JobsAnswer, err error) {
+	if err != nil {
+		c.say(ui.Bad, problem(err))
+		return
+	}
+	for _, o := range answer.Jobs {
+		if o.Error != nil {
+			c.say(ui.Bad, problem(o.Error))
+			return
+		}
+		c.say(ui.Good, fmt.Sprintf("#%d %s", o.Job, o.Sentence))
+	}
+}
+
+func (c *console) pause(v *pasar.JobView) {
+	r := ipc.JobsRequest{Request: ipc.NewRequest(), Jobs: []pasar.JobID{v.ID}}
+	c.change(func(ctx context.Context, d *ipc.Client) (ipc.JobsAnswer, error) {
+		if v.State == pasar.Paused {
+			return d.Resume(ctx, r)
+		}
+		return d.Pause(ctx, r)
+	})
+}
+
+func (c *console) hold(v *pasar.JobView) {
+	r := ipc.JobsRequest{Request: ipc.NewRequest(), Jobs: []pasar.JobID{v.ID}}
+	c.change(func(ctx context.Context, d *ipc.Client) (ipc.JobsAnswer, error) {
+		if v.Waiting != nil && v.Waiting.Why == pasar.WaitHeld {
+			return d.Release(ctx, r)
+		}
+		return d.Hold(ctx, r)
+	})
+}
+
+// gpusText is every GPU and who is on it.
+func (c *console) gpusText(width int) []ui.Line {
+	if c.snap.GPUs == nil {
+		return []ui.Line{{{Text: "Nothing is known yet.", Role: ui.Faint}}}
+	}
+	now := c.opt.now()
+	text := ui.GPUPage(c.snap.GPUs, now, ui.Style{Color: true, Width: width})
+	if c.snap.Status != nil {
+		for _, in := range c.snap.Status.Incidents {
+			text += "\n" + ui.When(in.At, now) + " " + pasar.Clean(in.What) + ": " + pasar.Clean(in.Detail)
+		}
+	}
+	return ui.Lines(text)
+}
+
+// why shows why a job died, why it waits, or how it is doing.
+func (c *console) why(v *pasar.JobView) {
+	id := v.ID
+	c.base.open(newTextPage(c, "Why "+ui.Shown(ui.Name(v)), id, func(width int) []ui.Line {
+		by := c.base.market.jobs.byID()
+		if now := by[id]; now != nil {
+			v = now
+		}
+		b := ui.Beside{}
+		if v.Waiting != nil {
+			for _, h := range v.Waiting.Holders {
+				if hv := by[h]; hv != nil {
+					b.Holders = append(b.Holders, hv)
+				}
+			}
+		}
+		return ui.Lines(ui.WhyPage(v, b, c.opt.now(), ui.Style{Color: true, Width: width}))
+	}))
+}

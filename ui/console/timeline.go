@@ -1,0 +1,129 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+	"pasar/ui"
+)
+
+// A timeline is the market over time: what ran, what runs and what is projected.
+type timeline struct {
+	c     *console
+	span  int           // of ui.Zooms, counted from the usual one
+	moved time.Duration // from where now stands when nobody moves anything
+
+	past     []*pasar.JobView // jobs of before, fetched as somebody looks there
+	pastFrom time.Time        // since when they were fetched; zero: never
+	fetching bool
+}
+
+// usualZoom is the place in ui.Zooms that is seen at first; nowAt is where now stands then, as a part of the width.
+const (
+	usualZoom = 2
+	nowAt     = 0.3
+	pastMost  = 5000 // jobs of before that are fetched at most
+)
+
+// window is what time is seen.
+func (t *timeline) window(now time.Time) (from, to time.Time) {
+	span := ui.Zooms()[usualZoom+t.span]
+	from = now.Add(t.moved - time.Duration(nowAt*float64(span)))
+	return from, from.Add(span)
+}
+
+func (t *timeline) zoom(by int) {
+	zooms := ui.Zooms()
+	n := min(max(usualZoom+t.span+by, 0), len(zooms)-1)
+	old := zooms[usualZoom+t.span]
+	t.span = n - usualZoom
+	if t.moved != 0 { // the middle stays
+		t.moved += time.Duration((0.5 - nowAt) * float64(old-zooms[n]))
+	}
+	t.look()
+}
+
+func (t *timeline) shift(by int) {
+	t.moved += time.Duration(by) * ui.Zooms()[usualZoom+t.span] / 4
+	const far = 365 * 24 * time.Hour
+	t.moved = min(max(t.moved, -far), far)
+	t.look()
+}
+
+func (t *timeline) reset() { t.span, t.moved = 0, 0 }
+
+// look fetches jobs of before, where the window shows times that none were fetched of.
+func (t *timeline) look() {
+	from, to := t.window(t.c.opt.now())
+	if t.fetching || !t.pastFrom.IsZero() && !from.Before(t.pastFrom) {
+		return
+	}
+	since := from.Add(from.Sub(to)) // and as much again before it
+	t.fetching = true
+	var jobs []*pasar.JobView
+	t.c.do(func(ctx context.Context, d *ipc.Client) error {
+		return d.List(ctx, ipc.ListRequest{All: true, Since: since, Limit: pastMost}, func(lines []byte) error {
+			for line := range bytes.Lines(lines) {
+				var v *pasar.JobView
+				if err := decode(line, &v); err != nil {
+					return err
+				}
+				jobs = append(jobs, v)
+			}
+			return nil
+		})
+	}, func(err error) {
+		t.fetching = false
+		if err != nil {
+			t.c.say(ui.Bad, "earlier jobs can't be had: "+problem(err))
+			return
+		}
+		t.past, t.pastFrom = jobs, since
+	})
+}
+
+// label is how many columns stand before the lanes.
+const laneLabel = 6
+
+// draw draws the axis and lanes, and returns how many rows that took.
+func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) int {
+	if t.pastFrom.IsZero() && t.c.snap.Lost == "" && !t.fetching {
+		t.look()
+	}
+	from, to := t.window(now)
+	width := a.w - laneLabel - 1
+	if width < 10 || a.h < 3 {
+		return 0
+	}
+	lanes, hidden := ui.Lanes(t.c.snap, t.past, from, to, now, a.h-2)
+	right := ui.Line{{Text: "- " + pasar.Duration(to.Sub(from)).String() + " +", Role: ui.Faint}}
+	if hidden > 0 {
+		right = append(ui.Line{{Text: fmt.Sprintf("%d more not shown  ", hidden), Role: ui.Faint}}, right...)
+	}
+	p.rule(a, 0, "Market", right)
+	p.line(a.cols(laneLabel, width), 1, ui.Axis(from, to, now, width))
+	if len(lanes) == 0 {
+		lanes = []ui.Lane{{}}
+	}
+	for i, l := range lanes {
+		y := i + 2
+		p.text(a.cols(1, laneLabel-1), y, ui.Accent, l.Label)
+		line, at := l.Render(from, to, now, width, chosen, p.ascii)
+		p.line(a.cols(laneLabel, width), y, line)
+		for k := 0; k < len(at); {
+			n := k + 1
+			for n < len(at) && at[n] == at[k] {
+				n++
+			}
+			if id := at[k]; id != 0 {
+				p.on(area{a.x + laneLabel + k, a.y + y, n - k, 1}, func() { t.c.pick(id) })
+			}
+			k = n
+		}
+	}
+	return 2 + len(lanes)
+}
