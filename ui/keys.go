@@ -34,6 +34,7 @@ const (
 	ActQuit    Act = "quit"
 	ActBack    Act = "back"
 	ActFilter  Act = "filter"
+	ActAll     Act = "all"
 	ActSort    Act = "sort"
 	ActReverse Act = "reverse"
 	ActUp      Act = "up"
@@ -87,6 +88,7 @@ var Keys = []Key{
 	{ActCancel, []string{"x"}, "cancel", "cancel it", []Place{InMarket, InJob}, true, true},
 	{ActRestart, []string{"r"}, "restart", "start it again once it has ended, with changes if you like", []Place{InMarket, InJob}, true, true},
 	{ActFilter, []string{"/"}, "filter", "show only some jobs: words, #42, @tag, state:failed, by:ada; - before a word leaves those out", []Place{InMarket}, false, false},
+	{ActAll, []string{"Esc"}, "", "show all jobs again", []Place{InMarket}, false, false},
 	{ActSort, []string{"o"}, "sort", "sort by the next column", []Place{InMarket}, false, false},
 	{ActReverse, []string{"O"}, "", "sort the other way round", []Place{InMarket}, false, false},
 	{ActUp, []string{"Up", "k"}, "", "up", []Place{InMarket, InJob, InText, InApprovals}, false, false},

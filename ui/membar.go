@@ -87,16 +87,16 @@ func shares(g *pasar.GPUView, claims map[pasar.JobID]pasar.Bytes, hueOf func(pas
 	var left pasar.Bytes
 	for i := range g.Leaving {
 		if u := g.Leaving[i].Used; u != nil {
-			left += max(0, *u)
+			left += sane(*u)
 		}
 	}
-	known := foreign + left
+	foreign = sane(foreign)
+	rest := sane(used) - foreign - left
 	for _, id := range jobs {
-		known += max(0, byJob[id])
+		rest -= sane(byJob[id])
 	}
-	rest := max(0, used-known)
 	if len(jobs) == 1 { // its processes aren't told apart
-		byJob[jobs[0]] += rest
+		byJob[jobs[0]] = sane(byJob[jobs[0]]) + sane(rest)
 		rest = 0
 	}
 	for _, id := range jobs {
@@ -104,17 +104,20 @@ func shares(g *pasar.GPUView, claims map[pasar.JobID]pasar.Bytes, hueOf func(pas
 		if hueOf != nil {
 			look.Hue = hueOf(id)
 		}
-		has := max(0, byJob[id])
-		list = append(list, share{has, signUsed, look, id, true}, share{max(0, claims[id]-has), signClaimed, look, id, false})
+		has := sane(byJob[id])
+		list = append(list, share{has, signUsed, look, id, true}, share{max(0, sane(claims[id])-has), signClaimed, look, id, false})
 	}
-	list = append(list, share{rest, signUsed, Span{Role: Faint}, 0, true}, share{max(0, foreign), signStranger, Span{Role: Warn}, 0, true},
+	list = append(list, share{sane(rest), signUsed, Span{Role: Faint}, 0, true}, share{foreign, signStranger, Span{Role: Warn}, 0, true},
 		share{left, signLeft, Span{Role: Bad}, 0, true})
-	free := max(0, g.Total)
+	free := sane(g.Total)
 	for i := range list {
 		free -= min(free, list[i].size)
 	}
 	return append(list, share{free, signFree, Span{Role: Faint}, 0, false})
 }
+
+// sane is a size that can be added to others.
+func sane(b pasar.Bytes) pasar.Bytes { return min(max(b, 0), pasar.MaxMem) }
 
 // apportion gives each share its columns: to scale, but for one to each that must be seen, taken from the widest.
 func apportion(list []share, width int) []int {
