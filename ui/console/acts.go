@@ -71,20 +71,19 @@ func (c *console) act(act ui.Act) {
 		c.say(ui.Warn, "this console only reads (--read-only)")
 		return
 	}
-	if !key.Job {
-		c.general(act)
-		return
-	}
 	v := c.job()
-	if v == nil {
+	switch {
+	case !key.Job:
+		c.unknown = c.unknown || !c.general(act)
+	case v == nil:
 		c.say(ui.Warn, "no job is chosen")
-		return
+	default:
+		c.unknown = c.unknown || !c.about(act, v)
 	}
-	c.about(act, v)
 }
 
-// general does what is about no job.
-func (c *console) general(act ui.Act) {
+// general does what is about no job; false if it knows no such thing.
+func (c *console) general(act ui.Act) bool {
 	switch act {
 	case ui.ActQuit:
 		c.quit()
@@ -103,11 +102,14 @@ func (c *console) general(act ui.Act) {
 		c.app.Sync()
 	case ui.ActSuspend:
 		c.suspend()
+	default:
+		return false
 	}
+	return true
 }
 
-// about does what is about a job.
-func (c *console) about(act ui.Act, v *pasar.JobView) {
+// about does what is about a job; false if it knows no such thing.
+func (c *console) about(act ui.Act, v *pasar.JobView) bool {
 	switch act {
 	case ui.ActOpen:
 		c.open(v.ID)
@@ -127,11 +129,18 @@ func (c *console) about(act ui.Act, v *pasar.JobView) {
 		c.cancelForm(v)
 	case ui.ActRestart:
 		c.restartForm(v)
+	default:
+		return false
 	}
+	return true
 }
 
 // suspend steps back to the shell.
 func (c *console) suspend() {
+	if c.opt.aside != nil {
+		_ = c.opt.aside(c.ctx, nil)
+		return
+	}
 	c.app.Suspend(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
 }
 

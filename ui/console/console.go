@@ -42,6 +42,7 @@ type console struct {
 	message message
 	draws   atomic.Int64 // how often the screen was drawn
 	dialogs int          // that are open
+	unknown bool         // an act was asked for that nothing does: a fault that tests look for
 }
 
 // A message is told in the bottom row for a while.
@@ -85,16 +86,28 @@ func newConsole(ctx context.Context, opt Options) (*console, error) {
 	screen.EnableMouse()
 	screen.EnablePaste()
 	c.app.SetScreen(screen).EnableMouse(true).EnablePaste(true)
-	c.feed = &feed{publish: c.publish, now: opt.now, nudged: make(chan struct{}, 1), asked: make(chan struct{}, 1),
+	c.feed = &feed{idle: askIdle, publish: c.publish, now: opt.now, nudged: make(chan struct{}, 1), asked: make(chan struct{}, 1),
 		dial: func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, opt.Socket) }}
-	if opt.Pasar != "" {
+	switch {
+	case opt.revive != nil:
+		c.feed.revive = opt.revive
+	case opt.Pasar != "":
 		c.feed.revive = c.revive
+	}
+	if opt.idle > 0 {
+		c.feed.idle = opt.idle
 	}
 	c.base = newStack(c)
 	c.root = tview.NewPages().AddPage("base", c.base, true, true)
 	c.app.SetRoot(c.root, true).SetFocus(c.base)
 	c.app.SetInputCapture(c.capture)
-	c.app.SetAfterDrawFunc(func(tcell.Screen) { c.draws.Add(1) })
+	c.app.SetMouseCapture(singly)
+	c.app.SetAfterDrawFunc(func(tcell.Screen) {
+		c.draws.Add(1)
+		if opt.drawn != nil {
+			opt.drawn()
+		}
+	})
 	return c, nil
 }
 
@@ -121,6 +134,18 @@ func themeOf(opt Options, screen tcell.Screen) theme {
 		}
 	}
 	return t
+}
+
+// singly makes two clicks of a double click. The library takes any two that come soon after one another for one, wherever
+// they are, and buttons don't heed it.
+func singly(ev *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
+	switch action {
+	case tview.MouseLeftDoubleClick:
+		action = tview.MouseLeftClick
+	case tview.MouseRightDoubleClick:
+		action = tview.MouseRightClick
+	}
+	return ev, action
 }
 
 // run is the life of the console.
@@ -201,11 +226,12 @@ func (c *console) take() {
 	if s == nil {
 		return
 	}
-	was := c.snap.Lost
+	was := c.snap
 	c.snap = s
 	c.gauges.take(s)
+	c.base.market.time.keep(was)
 	c.base.changed()
-	if was != "" && s.Lost == "" && !c.message.until.IsZero() {
+	if was.Lost != "" && s.Lost == "" && !c.message.until.IsZero() {
 		c.message = message{}
 	}
 	c.draw()

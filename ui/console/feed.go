@@ -35,9 +35,10 @@ type feed struct {
 	dial    func(ctx context.Context) (*ipc.Client, error)
 	revive  func(ctx context.Context) error // starts a daemon; nil: never
 	publish func(*ui.Snapshot)
-	now     func() time.Time
-	nudged  chan struct{} // signalled when something was changed from here; buffered
-	asked   chan struct{} // signalled when a person asks for a daemon to be started; buffered
+	now     func() time.Time // that snapshots are of
+	idle    time.Duration    // between answers while nothing runs
+	nudged  chan struct{}    // signalled when something was changed from here; buffered
+	asked   chan struct{}    // signalled when a person asks for a daemon to be started; buffered
 
 	mu     sync.Mutex // guards client
 	client *ipc.Client
@@ -55,7 +56,7 @@ var errShutDown = errors.New("the daemon was shut down")
 func (f *feed) run(ctx context.Context) {
 	f.seed = maphash.MakeSeed()
 	f.last = &ui.Snapshot{}
-	wait, since, told := retryMin, f.now(), false
+	wait, since, told := retryMin, time.Now(), false
 	for ctx.Err() == nil {
 		client, err := f.dial(ctx)
 		if err == nil {
@@ -65,7 +66,7 @@ func (f *feed) run(ctx context.Context) {
 			f.use(nil)
 			_ = client.Close()
 			if f.last.At != before {
-				wait, since, told = retryMin, f.now(), false
+				wait, since, told = retryMin, time.Now(), false
 			}
 		}
 		if ctx.Err() != nil {
@@ -74,7 +75,7 @@ func (f *feed) run(ctx context.Context) {
 		ended := endedInOrder(err)
 		told = told || ended
 		f.lose(lostWords(err, told, f.revive != nil))
-		revive := f.revive != nil && !told && f.now().Sub(since) >= reviveAt
+		revive := f.revive != nil && !told && time.Since(since) >= reviveAt
 		select {
 		case <-ctx.Done():
 			return
@@ -84,7 +85,7 @@ func (f *feed) run(ctx context.Context) {
 		}
 		wait = min(2*wait, retryMax)
 		if revive {
-			since, told = f.now(), false
+			since, told = time.Now(), false
 			if err := f.revive(ctx); err != nil && ctx.Err() == nil {
 				f.lose("no daemon: " + pasar.Clean(err.Error()))
 			}
@@ -176,7 +177,7 @@ func (f *feed) follow(ctx context.Context, c *ipc.Client) error {
 			return cause(ctx, err)
 		}
 		rest := max(askSoon, askShare*time.Since(began))
-		pace := askIdle
+		pace := f.idle
 		if lively(f.last) {
 			pace = askLively
 		}

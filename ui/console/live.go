@@ -127,8 +127,8 @@ func (l *live) attend(ctx context.Context, id pasar.JobID) error {
 			return err
 		} else if ended {
 			l.mu.Lock()
-			defer l.mu.Unlock()
 			l.ended, l.note = true, ""
+			l.mu.Unlock()
 			ring(l.moved)
 			<-ctx.Done() // this screen is the last one
 			return ctx.Err()

@@ -105,7 +105,7 @@ func (m *market) header(p *painter, a area, now time.Time) {
 	head := ui.Headline(m.c.snap, now)
 	p.on(a.cols(0, 11), func() { m.c.say(ui.Plain, string(mood)+": "+why) })
 	if a.h == 1 {
-		x := p.line(a.cols(1, a.w), 0, ui.Line{{Text: ui.Face(mood, p.ascii), Role: moodRole(mood)}}) + 2
+		x := p.line(a.cols(1, a.w), 0, ui.Line{{Text: ui.Face(mood, p.ascii), Role: mood.Role()}}) + 2
 		p.line(a.cols(x, a.w-x-7), 0, ui.Line{{Text: head, Bold: true}})
 		p.right(a, 0, clock)
 		return
@@ -127,18 +127,6 @@ func (m *market) where() string {
 		return ""
 	}
 	return fmt.Sprintf("  pasard %s, up %s", ui.Shown(s.Version), ui.Ago(s.StartedAt, m.c.opt.now()))
-}
-
-func moodRole(m ui.Mood) ui.Role {
-	switch m {
-	case ui.MoodOOM, ui.MoodFailed, ui.MoodHot, ui.MoodConfused:
-		return ui.Bad
-	case ui.MoodSweat, ui.MoodHmm, ui.MoodPreempted:
-		return ui.Warn
-	case ui.MoodBusy, ui.MoodDone, ui.MoodHappy, ui.MoodStart:
-		return ui.Good
-	}
-	return ui.Plain
 }
 
 // A banner is what must not be overlooked, and what a click on it does.
@@ -310,7 +298,7 @@ func (m *market) act(act ui.Act) bool {
 		m.jobs.sortNext()
 	case ui.ActReverse:
 		m.jobs.reverse()
-	case ui.ActBack:
+	case ui.ActAll, ui.ActBack:
 		if m.jobs.filter != "" {
 			m.jobs.setFilter("")
 		}

@@ -29,5 +29,8 @@ type Options struct {
 
 	screen tcell.Screen                                   // instead of the terminal, for tests
 	aside  func(ctx context.Context, argv []string) error // runs a program with the terminal; for tests
+	revive func(ctx context.Context) error                // starts a daemon; for tests
+	drawn  func()                                         // after each time the screen was drawn
+	idle   time.Duration                                  // see feed; 0: the usual one
 	now    func() time.Time                               // for tests
 }

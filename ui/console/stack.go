@@ -144,7 +144,7 @@ func (s *stack) MouseHandler() func(tview.MouseAction, *tcell.EventMouse, func(t
 		switch action {
 		case tview.MouseLeftDown:
 			setFocus(s)
-		case tview.MouseLeftClick, tview.MouseLeftDoubleClick:
+		case tview.MouseLeftClick:
 			if do := s.paint.clicked(x, y); do != nil {
 				do()
 				return true, nil

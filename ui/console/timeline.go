@@ -2,8 +2,11 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"pasar"
@@ -17,8 +20,8 @@ type timeline struct {
 	span  int           // of ui.Zooms, counted from the usual one
 	moved time.Duration // from where now stands when nobody moves anything
 
-	past     []*pasar.JobView // jobs of before, fetched as somebody looks there
-	pastFrom time.Time        // since when they were fetched; zero: never
+	past     map[pasar.JobID]*pasar.JobView // jobs that have ended, fetched as somebody looks there, or seen to end
+	pastFrom time.Time                      // since when they were fetched; zero: never
 	fetching bool
 }
 
@@ -82,8 +85,30 @@ func (t *timeline) look() {
 			t.c.say(ui.Bad, "earlier jobs can't be had: "+problem(err))
 			return
 		}
-		t.past, t.pastFrom = jobs, since
+		t.pastFrom = since
+		for _, v := range jobs {
+			t.remember(v)
+		}
 	})
+}
+
+// keep remembers jobs of a snapshot that is replaced: the next one has only the last that ended.
+func (t *timeline) keep(s *ui.Snapshot) {
+	for _, v := range s.Jobs {
+		t.remember(v)
+	}
+}
+
+func (t *timeline) remember(v *pasar.JobView) {
+	if !v.State.Finished() {
+		return // it isn't what it was for long
+	}
+	if t.past == nil {
+		t.past = map[pasar.JobID]*pasar.JobView{}
+	}
+	if len(t.past) < 2*pastMost || t.past[v.ID] != nil {
+		t.past[v.ID] = v
+	}
 }
 
 // label is how many columns stand before the lanes.
@@ -99,7 +124,8 @@ func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) i
 	if width < 10 || a.h < 3 {
 		return 0
 	}
-	lanes, hidden := ui.Lanes(t.c.snap, t.past, from, to, now, a.h-2)
+	past := slices.SortedFunc(maps.Values(t.past), func(a, b *pasar.JobView) int { return cmp.Compare(a.ID, b.ID) })
+	lanes, hidden := ui.Lanes(t.c.snap, past, from, to, now, a.h-2)
 	right := ui.Line{{Text: "- " + pasar.Duration(to.Sub(from)).String() + " +", Role: ui.Faint}}
 	if hidden > 0 {
 		right = append(ui.Line{{Text: fmt.Sprintf("%d more not shown  ", hidden), Role: ui.Faint}}, right...)
