@@ -11,6 +11,8 @@ import (
 type GPUCells struct {
 	Index, Name, Memory, Use, Temp, Power string
 
+	Trouble string // why it takes no jobs, in a few words; empty: it does
+
 	Role, TempRole, PowerRole Role // of its name: Bad if it takes no jobs; of its temperature and power
 }
 
@@ -29,8 +31,14 @@ func GPUCellsOf(g *pasar.GPUView) GPUCells {
 	if g.Util != nil {
 		c.Use = strconv.FormatFloat(*g.Util, 'f', 0, 64) + " %"
 	}
-	if g.Drained != nil || g.Status != nil && *g.Status != pasar.GPUOK {
-		c.Role = Bad
+	switch {
+	case g.Status != nil && *g.Status != pasar.GPUOK:
+		c.Role, c.Trouble = Bad, Shown(string(*g.Status))
+	case g.Drained != nil:
+		c.Role, c.Trouble = Bad, Shown(g.Drained.Reason)
+		if !strings.HasPrefix(c.Trouble, "drained") {
+			c.Trouble = "drained: " + c.Trouble
+		}
 	}
 	return c
 }

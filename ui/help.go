@@ -8,7 +8,7 @@ import (
 // Help is what keys and the mouse do, from the table of keys.
 func Help(readOnly bool, width int) []Line {
 	var out []Line
-	for _, place := range []Place{InMarket, InJob, InText, InApprovals, InForm, Anywhere} {
+	for _, place := range []Place{InMarket, InJob, InOutput, InText, InApprovals, InForm, Anywhere} {
 		title := "In " + string(place)
 		if place == Anywhere {
 			title = "Anywhere"
@@ -33,7 +33,9 @@ func Help(readOnly bool, width int) []Line {
 		{"click", "choose a job, in the table, in the market or on a GPU; a chosen one opens"},
 		{"click a heading", "sort by it, and the other way round; that of a section opens it"},
 		{"click a hint", "in the bottom row: as its key"},
-		{"right click", "go back"},
+		{"click the keeper", "why it looks as it does"},
+		{"click a job's screen", "its output"},
+		{"right click", "go back, or leave a form"},
 		{"wheel", "scroll; over the market, zoom"},
 		{"Shift + drag", "mark text to copy, in most terminals"},
 	} {

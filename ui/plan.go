@@ -48,6 +48,8 @@ func planned(j *pasar.PlannedJob, now time.Time) string {
 	switch {
 	case j.Now:
 		text = "would start now"
+	case j.Start != nil && !j.Start.After(now) && j.Waiting == nil && j.Sentence != "":
+		return pasar.Clean(j.Sentence) // it runs
 	case j.Start != nil:
 		text = "would start " + soon(*j.Start, now)
 	}

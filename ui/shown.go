@@ -21,6 +21,21 @@ func RuneWidth(r rune) int {
 	return narrow.RuneWidth(r)
 }
 
+// ASCII stands for a character where there is only ASCII: what looks like it for those of pasar's own, else a question mark.
+func ASCII(r rune) rune {
+	switch {
+	case r <= '~':
+		return r
+	}
+	if a, ok := asciiOf[r]; ok {
+		return a
+	}
+	return '?'
+}
+
+var asciiOf = map[rune]rune{'·': '-', '…': '~', '→': '>', '↓': 'v', '↑': '^', '×': 'x', '°': '\'', '−': '-', '–': '-', '—': '-', '»': '>', '│': '|', '─': '-',
+	'█': '#', '░': '-', '▒': '/', '▓': 'x', '✓': '+', '✗': 'x', '“': '"', '”': '"', '‘': '\'', '’': '\'', '└': '`', 'µ': 'u'}
+
 // marks is how many combining marks are shown on one character.
 const marks = 2
 
