@@ -37,6 +37,7 @@ What a job writes is filtered: it can't set your clipboard or titles, ask your t
 		},
 		setup: func(f *flags) action {
 			typing := f.BoolP("interactive", "i", false, "type into the job")
+			readOnly := f.Bool("read-only", false, "only watch: no key takes the keyboard")
 			take := f.Bool("take", false, "with -i: take the keyboard from whoever holds it")
 			history := f.number("history", "", "show `N` lines of earlier output above the screen, to scroll back to", 0, ipc.MaxHistory)
 			keys := f.String("detach-keys", "", "`KEYS` that leave while typing, such as ctrl-p,ctrl-q; else detach_keys of the configuration, or "+config.DefaultDetachKeys)
@@ -44,6 +45,8 @@ What a job writes is filtered: it can't set your clipboard or titles, ask your t
 				switch {
 				case c.json:
 					return usagef("attach has no JSON").hint("`pasar logs -f --json` follows the output; `pasar screen --json` is the screen")
+				case *readOnly && *typing:
+					return usagef("--read-only and -i exclude each other")
 				case *take && !*typing:
 					return usagef("--take goes with -i")
 				case *typing && !term.IsTerminal(int(c.stdin.Fd())):
@@ -63,7 +66,7 @@ What a job writes is filtered: it can't set your clipboard or titles, ask your t
 					_ = c.client.Close()
 					c.client = nil
 				}
-				a := &attachment{call: c, at: where, leaveBy: leaveBy, history: int(*history)}
+				a := &attachment{call: c, at: where, leaveBy: leaveBy, history: int(*history), readOnly: *readOnly}
 				if why := a.noScreen(); why != "" {
 					return (&follower{attachment: a, why: why}).run(ctx)
 				}

@@ -558,3 +558,21 @@ func TestHistoryStandsAboveTheScreen(t *testing.T) {
 		t.Errorf("the terminal is left %q", s)
 	}
 }
+
+func TestWhoOnlyReadsNeverTypes(t *testing.T) {
+	d := newDouble(t)
+	s := d.h.onTerminal("attach", "--read-only", "7")
+	c := d.next()
+	c.screen("a prompt")
+	s.expect("watching #7 train; q leaves")
+	s.typing("i")
+	s.typing("iyes\r")
+	s.typing("q")
+	s.ended(s.was, 0)
+	if c.hello.Mode != ipc.ModeWatch || strings.Contains(s.text(), "keyboard") {
+		t.Errorf("it came to %s, and saw %q", c.hello.Mode, s.text())
+	}
+	if got := c.typed(1); got != "" {
+		t.Errorf("it typed %q", got)
+	}
+}

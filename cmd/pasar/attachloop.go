@@ -117,7 +117,7 @@ func (a *attachment) key(b []byte) error {
 	switch {
 	case leave:
 		return errLeft
-	case take:
+	case take && !a.readOnly:
 		return a.takeKeyboard()
 	case len(b) == 1 && b[0] != 0x1b: // a key that means nothing: which do?
 		a.show.say(a.watching())
@@ -213,6 +213,7 @@ func (a *attachment) holder(h ipc.HolderNote) {
 	case h.You && !was && a.asked:
 		a.types(true)
 		a.show.say("you hold the keyboard; " + a.attached())
+	case a.readOnly:
 	case h.You && !was: // its holder left; a key meant for watching must not reach the job
 		a.mine, a.wants = true, false
 		a.show.say("nobody types any more; q leaves, i takes the keyboard")

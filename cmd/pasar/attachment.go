@@ -21,9 +21,10 @@ import (
 // that the terminal is put back in one place.
 type attachment struct {
 	*call
-	at      place
-	leaveBy []config.Key // while typing
-	history int          // lines wanted above the screen
+	at       place
+	leaveBy  []config.Key // while typing
+	history  int          // lines wanted above the screen
+	readOnly bool         // nobody types from here
 
 	link   *link
 	out    *outlet
@@ -114,7 +115,10 @@ func (a *attachment) attached() string {
 
 // watching is what somebody who watches should know.
 func (a *attachment) watching() string {
-	s := "watching " + a.at.String() + "; q leaves, i takes the keyboard"
+	s := "watching " + a.at.String() + "; q leaves"
+	if !a.readOnly {
+		s += ", i takes the keyboard"
+	}
 	if a.show.larger() {
 		s += ", arrows show the rest"
 	}
