@@ -50,7 +50,7 @@ type program struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
 	context.AfterFunc(ctx, stop) // a second signal ends the program, should the first not be heeded
 	p := &program{os.Environ(), os.Stdin, os.Stdout, os.Stderr, console.Run}
 	os.Exit(p.Run(ctx, os.Args[1:]))
@@ -91,7 +91,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	fs.Usage = func() { _, _ = fmt.Fprint(p.stdout, usage, "flags:\n", fs.FlagUsages(), exits) }
 	o := console.Options{Env: p.env}
 	fs.BoolVar(&o.ReadOnly, "read-only", false, "no key changes anything")
-	fs.BoolVar(&o.ASCII, "ascii", false, "draw with ASCII alone")
+	fs.BoolVar(&o.ASCII, "ascii", false, "draw with ASCII alone, as where the locale has no UTF-8")
 	fs.StringVar(&o.Theme, "theme", "auto", "`THEME` of a terminal that is light or dark; auto: as the terminal says")
 	fs.StringVar(&o.Socket, "socket", "", "`PATH` of the daemon's socket; else as the configuration has it")
 	fs.StringVar(&o.Pasar, "pasar", "", "`PATH` of pasar, to attach with; without, nothing can be attached to")
@@ -120,6 +120,13 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if o.Socket == "" {
 		o.Socket = cfg.Paths.Socket
 	}
+	if o.Theme == "auto" {
+		o.Theme = "dark"
+		if p.isLight() {
+			o.Theme = "light"
+		}
+	}
+	o.ASCII = o.ASCII || !p.isUTF8()
 	o.Bid, o.Grace, o.NeedTime = cfg.DefaultBid, cfg.DefaultGrace, cfg.RequireTime
 	return p.show(ctx, o)
 }

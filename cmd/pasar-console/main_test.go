@@ -64,9 +64,9 @@ func on(t *testing.T, ctx context.Context, env []string, fail error, args ...str
 
 func TestTheConsoleIsShownAsAsked(t *testing.T) {
 	grace := pasar.Duration(2 * time.Minute)
-	env := []string{"HOME=/nonexistent", "XDG_DATA_HOME=/d", "TERM=dumb", "TERM=xterm"}
+	env := []string{"HOME=/nonexistent", "XDG_DATA_HOME=/d", "TERM=dumb", "TERM=vt100", "LANG=C.UTF-8"}
 	for line, want := range map[string]console.Options{
-		"--socket /s --pasar /p":                     {Socket: "/s", Pasar: "/p", Theme: "auto", Env: env, Bid: 1000, Grace: grace},
+		"--socket /s --pasar /p":                     {Socket: "/s", Pasar: "/p", Theme: "dark", Env: env, Bid: 1000, Grace: grace},
 		"--socket /s --theme dark --ascii":           {Socket: "/s", ASCII: true, Theme: "dark", Env: env, Bid: 1000, Grace: grace},
 		"--read-only=true --socket=/s --theme=light": {Socket: "/s", ReadOnly: true, Theme: "light", Env: env, Bid: 1000, Grace: grace},
 	} {
