@@ -28,7 +28,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir, "pasar/cmd/pasar", "pasar/cmd/pasard", "pasar/cmd/pasar-supervisor")
+	build := exec.Command("go", "build", "-o", dir, "pasar/cmd/pasar", "pasar/cmd/pasard", "pasar/cmd/pasar-supervisor", "pasar/cmd/pasar-console")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)

@@ -2,9 +2,13 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -45,15 +49,7 @@ func (c *console) pick(id pasar.JobID) {
 	t.choose(id)
 }
 
-func (c *console) open(id pasar.JobID) {
-	var among []pasar.JobID
-	for _, r := range c.base.market.jobs.rows {
-		if r.View != nil {
-			among = append(among, r.View.ID)
-		}
-	}
-	c.base.open(newJobPage(c, id, among))
-}
+func (c *console) open(id pasar.JobID) { c.base.open(newJobPage(c, id)) }
 
 // act does what a key, or a click on its hint, stands for.
 func (c *console) act(act ui.Act) {
@@ -79,6 +75,23 @@ func (c *console) act(act ui.Act) {
 		c.say(ui.Warn, "no job is chosen")
 	default:
 		c.unknown = c.unknown || !c.about(act, v)
+	}
+}
+
+// hint does what a click on a key's hint stands for.
+func (c *console) hint(k ui.Key) {
+	if c.dialog == nil {
+		c.act(k.Act)
+		return
+	}
+	if k.Names[0] == "Space" {
+		c.dialog.press(tcell.KeyRune, ' ')
+		return
+	}
+	for key, name := range keyNames {
+		if name == k.Names[0] {
+			c.dialog.press(key, 0)
+		}
 	}
 }
 
@@ -135,13 +148,26 @@ func (c *console) about(act ui.Act, v *pasar.JobView) bool {
 	return true
 }
 
+// stopTime is how long a stop is waited for that never comes: some parents have it ignored.
+const stopTime = time.Second
+
 // suspend steps back to the shell.
 func (c *console) suspend() {
 	if c.opt.aside != nil {
 		_ = c.opt.aside(c.ctx, nil)
 		return
 	}
-	c.app.Suspend(func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
+	c.app.Suspend(func() {
+		on := make(chan os.Signal, 1)
+		signal.Notify(on, syscall.SIGCONT)
+		defer signal.Stop(on)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		select { // the stop may come a moment later, and the terminal isn't ours until we go on
+		case <-on:
+		case <-time.After(stopTime):
+		}
+	})
+	c.app.Sync()
 }
 
 // attach lets the person at the job's terminal; the console comes back when they leave it.
@@ -154,17 +180,23 @@ func (c *console) attach(v *pasar.JobView) {
 		c.say(ui.Bad, "the pasar program isn't at hand, which does that")
 		return
 	}
-	args := []string{"attach", v.ID.String()}
+	args := []string{"attach", "--read-only", v.ID.String()}
 	if !c.opt.ReadOnly {
 		args = []string{"attach", "-i", v.ID.String()}
 	}
-	if err := c.aside(args...); err != nil {
-		c.say(ui.Warn, fmt.Sprintf("back from %s (%v)", ui.Name(v), err))
-	} else {
+	err := c.aside(args...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() >= 0 && exit.ExitCode() < exitUsage, err == nil: // it says how the job ended
 		c.say(ui.Plain, "back from "+ui.Name(v))
+	default:
+		c.say(ui.Bad, fmt.Sprintf("attaching to %s: %v", ui.Name(v), err))
 	}
 	c.feed.nudge()
 }
+
+// exitUsage is the least of the exit codes with which pasar says that it failed itself.
+const exitUsage = 64
 
 // change asks for a change to one job, and says what came of it.
 func (c *console) change(ask func(ctx context.Context, d *ipc.Client) (ipc.JobsAnswer, error)) {

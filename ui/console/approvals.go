@@ -162,7 +162,7 @@ func (v *approvals) summary(list []pasar.ApprovalView) (out []ui.Line) {
 	if n := len(list) - most; n > 0 {
 		out = append(out, ui.Line{{Text: fmt.Sprintf("and %d more", n), Role: ui.Faint}})
 	}
-	return append(out, ui.Line{})
+	return out
 }
 
 // approve has the person type what it costs at most: a guard against approving by accident.
@@ -177,7 +177,7 @@ func (v *approvals) approve() {
 	}
 	sum := total(list)
 	d := newDialog(v.c, fmt.Sprintf("Approve %s at most?", sum))
-	d.head = v.summary(list)
+	d.head = func() []ui.Line { return v.summary(list) }
 	d.room = 2
 	d.field("Type the amount", "", sum.String())
 	d.buttons("Approve")
@@ -191,7 +191,7 @@ func (v *approvals) approve() {
 			return bad(fmt.Sprintf("that is %s, and they cost %s at most: nothing was approved", typed, sum))
 		}
 		v.decide(d, func(ctx context.Context, cl *ipc.Client) (ipc.JobsAnswer, error) {
-			return cl.Approve(ctx, ipc.ApproveRequest{Request: ipc.NewRequest(), Plans: refs(list), AtMost: sum})
+			return cl.Approve(ctx, ipc.ApproveRequest{Request: d.asks, Plans: refs(list), AtMost: sum})
 		})
 		return nil
 	}
@@ -204,13 +204,13 @@ func (v *approvals) reject() {
 		return
 	}
 	d := newDialog(v.c, "Reject?")
-	d.head = v.summary(list)
+	d.head = func() []ui.Line { return v.summary(list) }
 	d.field("Why", "", "for whoever submitted it")
 	d.buttons("Reject")
 	d.do = func() []ui.Line {
 		why := d.text("Why")
 		v.decide(d, func(ctx context.Context, cl *ipc.Client) (ipc.JobsAnswer, error) {
-			return cl.Reject(ctx, ipc.RejectRequest{Request: ipc.NewRequest(), Plans: refs(list), Why: why})
+			return cl.Reject(ctx, ipc.RejectRequest{Request: d.asks, Plans: refs(list), Why: why})
 		})
 		return nil
 	}
@@ -220,15 +220,10 @@ func (v *approvals) reject() {
 // decide sends a decision.
 func (v *approvals) decide(d *dialog, ask func(ctx context.Context, cl *ipc.Client) (ipc.JobsAnswer, error)) {
 	var answer ipc.JobsAnswer
-	v.c.do(func(ctx context.Context, cl *ipc.Client) (err error) {
+	d.send(func(ctx context.Context, cl *ipc.Client) (err error) {
 		answer, err = ask(ctx, cl)
 		return err
-	}, func(err error) {
-		if err != nil {
-			d.notes = bad(problem(err))
-			return
-		}
-		d.leave()
+	}, func() {
 		clear(v.mark)
 		v.c.outcome(answer, nil)
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -41,7 +42,7 @@ type console struct {
 	gauges  *gauges
 	message message
 	draws   atomic.Int64 // how often the screen was drawn
-	dialogs int          // that are open
+	dialog  *dialog      // that is open; nil: none is
 	unknown bool         // an act was asked for that nothing does: a fault that tests look for
 }
 
@@ -67,6 +68,7 @@ func newConsole(ctx context.Context, opt Options) (*console, error) {
 	if opt.now == nil {
 		opt.now = time.Now
 	}
+	tcell.SetEncodingFallback(tcell.EncodingFallbackASCII) // where the library doesn't know a locale's characters
 	c := &console{opt: opt, app: tview.NewApplication(), updates: make(chan func()), waiting: make(chan struct{}, 1),
 		snap: &ui.Snapshot{Lost: "connecting to the daemon …"}, gauges: newGauges()}
 	c.ctx, c.end = context.WithCancelCause(ctx)
@@ -80,7 +82,7 @@ func newConsole(ctx context.Context, opt Options) (*console, error) {
 	if err := screen.Init(); err != nil { // the library would leave out why
 		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
-	screen = &begun{Screen: screen}
+	screen = &begun{Screen: &calm{Screen: screen}}
 	c.theme = themeOf(opt, screen)
 	c.theme.widgets()
 	screen.EnableMouse()
@@ -153,6 +155,7 @@ func (c *console) run() error {
 	defer c.end(nil)
 	c.work(func() { c.feed.run(c.ctx) })
 	c.work(c.tick)
+	c.work(c.heed)
 	var loop sync.WaitGroup
 	loop.Go(func() { defer c.rescue(); c.serve() })
 	err := c.app.Run()
@@ -262,6 +265,31 @@ func (c *console) tick() {
 		}:
 		case <-c.ctx.Done():
 			return
+		}
+	}
+}
+
+// heed takes the signals with which others stop the console and have it go on.
+func (c *console) heed() {
+	if c.opt.screen != nil {
+		return // of a test, whose process isn't the console's own
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTSTP, syscall.SIGCONT)
+	defer signal.Stop(signals)
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case sig := <-signals:
+			if sig == syscall.SIGTSTP {
+				c.post(c.suspend)
+				continue
+			}
+			c.post(func() { // it was stopped as it stood: the shell has had the terminal since
+				c.app.Suspend(func() {})
+				c.app.Sync()
+			})
 		}
 	}
 }

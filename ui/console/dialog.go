@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -16,12 +18,14 @@ type dialog struct {
 	*tview.Box
 	c     *console
 	title string
-	head  []ui.Line // above the fields
+	head  func() []ui.Line // above the fields; nil: nothing
 	form  *tview.Form
 	notes []ui.Line
 	room  int              // rows that notes have at least, so that nothing jumps while one types
-	do    func() []ui.Line // what the form is for; nil closes it, else what is wrong
-	shut  func()           // when it is left
+	do    func() []ui.Line // has what the form is for done; else says what is wrong
+	busy  bool             // it was asked for, and nothing has come back yet
+	gone  bool             // it was left
+	asks  string           // id of the request: the same for as long as what is asked for is
 
 	fields  map[string]*tview.InputField
 	boxes   map[string]*tview.Checkbox
@@ -75,35 +79,59 @@ func (d *dialog) buttons(do string) *dialog {
 
 // open shows the dialog.
 func (d *dialog) open() {
-	d.c.dialogs++
-	d.c.root.AddPage(dialogName(d.c.dialogs), d, true, true)
+	if d.c.dialog != nil {
+		return // one is enough
+	}
+	d.c.dialog = d
+	d.c.root.AddPage("dialog", d, true, true)
 	d.c.app.SetFocus(d)
 	d.changed()
 }
 
-func dialogName(n int) string { return "dialog " + string(rune('0'+n)) }
-
-// leave closes the dialog.
+// leave closes the dialog. What was asked for by it goes on.
 func (d *dialog) leave() {
+	if d.gone {
+		return
+	}
 	d.turn++
-	d.c.root.RemovePage(dialogName(d.c.dialogs))
-	d.c.dialogs--
-	if d.c.dialogs == 0 {
-		d.c.app.SetFocus(d.c.base)
-	}
-	if d.shut != nil {
-		d.shut()
-	}
+	d.gone = true
+	d.c.root.RemovePage("dialog")
+	d.c.dialog = nil
+	d.c.app.SetFocus(d.c.base)
 }
 
+// enter has done what the form is for, once: until that is answered there is nothing more to ask.
 func (d *dialog) enter() {
-	if d.c.snap.Lost != "" {
-		d.notes = bad("there is no connection to the daemon just now")
+	switch {
+	case d.busy:
+		return
+	case d.c.snap.Lost != "":
+		d.notes, d.top = bad("there is no connection to the daemon just now"), 0
 		return
 	}
 	if wrong := d.do(); wrong != nil {
 		d.notes, d.top = wrong, 0
 	}
+}
+
+// send asks the daemon for what the form is for. When it is done the dialog is left; when not, it says why, unless it was
+// left meanwhile: then that is told at the bottom.
+func (d *dialog) send(ask func(ctx context.Context, cl *ipc.Client) error, done func()) {
+	d.busy = true
+	d.turn++ // what was foreseen no longer matters
+	d.notes, d.top = []ui.Line{{{Text: "asking the daemon …", Role: ui.Faint}}}, 0
+	d.c.do(ask, func(err error) {
+		d.busy = false
+		switch {
+		case err == nil:
+			d.leave()
+			done()
+		case d.gone:
+			d.c.say(ui.Bad, problem(err))
+		default:
+			d.notes = bad(problem(err))
+		}
+	})
 }
 
 func bad(text string) []ui.Line { return []ui.Line{{{Text: ui.Shown(text), Role: ui.Bad}}} }
@@ -114,6 +142,7 @@ const foreseeAfter = 150 * time.Millisecond
 // changed has what would happen asked for, once the person pauses.
 func (d *dialog) changed() {
 	d.turn++
+	d.asks = ipc.NewRequest()
 	if d.foresee == nil {
 		return
 	}
@@ -143,39 +172,54 @@ func (d *dialog) ask(ask func(ctx context.Context, c *ipc.Client) error, then fu
 }
 
 // width is that of the dialog's inside on a screen.
-func (d *dialog) width(screen int) int { return min(screen-4, 84) }
+func (d *dialog) width(screen int) int { return max(1, min(screen-4, 84)) }
+
+// notesMin is how many rows are kept for notes however small the screen is: what was refused must be seen.
+const notesMin = 2
 
 // Draw draws it in the middle of the screen.
 func (d *dialog) Draw(screen tcell.Screen) {
 	x, y, w, h := d.GetRect()
+	h-- // the bottom row stays
 	p := &d.paint
 	*p = painter{screen: screen, theme: d.c.theme, ascii: d.c.opt.ASCII}
-	inner := max(1, d.width(w))
-	notes := d.wrapped(inner - 2)
-	fields := d.form.GetFormItemCount()
-	buttons := 0
-	if d.form.GetButtonCount() > 0 {
-		buttons = 2
+	if w < minCols || h < minRows {
+		return
 	}
-	need := len(d.head) + fields + buttons + 1 + max(len(notes), d.room)
-	rows := min(need, h-2)
+	inner := d.width(w)
+	wrap := func(lines []ui.Line) (out []ui.Line) {
+		for _, l := range lines {
+			out = append(out, ui.WrapLine(l, inner-2)...)
+		}
+		return out
+	}
+	notes := wrap(d.notes)
+	var head []ui.Line
+	if d.head != nil {
+		head = append(wrap(d.head()), ui.Line{})
+	}
+	fields := d.form.GetFormItemCount()
+	if d.form.GetButtonCount() > 0 {
+		fields += 2
+	}
+	d.room = max(d.room, len(notes))
+	rows := min(len(head)+fields+1+d.room, h-2)
+	// With too little room the form scrolls, then what is above it goes.
+	form := min(fields, max(3, rows-len(head)-1-notesMin))
+	above := min(len(head), max(0, rows-form-1-min(notesMin, len(notes))))
 	a := area{x + (w-inner-2)/2, y + max(0, (h-rows-2)/2), inner + 2, rows + 2}
 	p.wipe(a)
 	p.frame(a, d.title)
 	in := area{a.x + 1, a.y + 1, inner, rows}
-	at := 0
-	for _, l := range d.head {
-		if at < in.h-fields-buttons {
-			p.line(in.cols(1, inner-2), at, l)
-			at++
-		}
+	for i := range above {
+		p.line(in.cols(1, inner-2), i, head[i])
 	}
-	form := in.rows(at, fields+buttons)
-	d.form.SetRect(form.x, form.y, form.w, form.h)
+	at := in.rows(above, form)
+	d.form.SetRect(at.x, at.y, at.w, at.h)
 	d.form.Draw(screen)
-	d.hints(p)
-	rest := in.rows(at+fields+buttons, in.h)
-	if rest.h > 1 {
+	d.hints(p, at)
+	rest := in.rows(above+form, in.h)
+	if rest.h > notesMin {
 		rest = rest.rows(1, rest.h)
 	}
 	rest = rest.cols(1, inner-2)
@@ -189,7 +233,7 @@ func (d *dialog) Draw(screen tcell.Screen) {
 }
 
 // hints draws what stands in empty fields, and beside boxes.
-func (d *dialog) hints(p *painter) {
+func (d *dialog) hints(p *painter, form area) {
 	label := 0
 	for i := range d.form.GetFormItemCount() {
 		label = max(label, wide(d.form.GetFormItem(i).GetLabel()))
@@ -197,29 +241,19 @@ func (d *dialog) hints(p *painter) {
 	for i := range d.form.GetFormItemCount() {
 		item := d.form.GetFormItem(i)
 		x, y, w, _ := item.GetRect()
-		at := label + 1
-		switch f := item.(type) {
-		case *tview.InputField:
-			if f.GetText() != "" {
-				continue
-			}
-			if _, _, _, h := d.form.GetRect(); i >= h {
-				continue
-			}
-			st := p.theme.field().Dim(true)
-			p.styled(area{x + at - 1, y, w - at, 1}, 0, ui.Line{{Text: ui.Shown(d.beside[item])}}, &st)
-		default:
-			p.text(area{x + at + 3, y, w - at - 3, 1}, 0, ui.Faint, d.beside[item])
+		if y < form.y || y >= form.y+form.h {
+			continue // scrolled away
 		}
+		at := label + 1
+		if f, ok := item.(*tview.InputField); ok {
+			if f.GetText() == "" {
+				st := p.theme.field().Dim(true)
+				p.styled(area{x + at, y, w - at, 1}, 0, ui.Line{{Text: ui.Shown(d.beside[item])}}, &st)
+			}
+			continue
+		}
+		p.text(area{x + at + 3, y, w - at - 3, 1}, 0, ui.Faint, d.beside[item])
 	}
-}
-
-// wrapped is the notes, broken where they are too long.
-func (d *dialog) wrapped(width int) (out []ui.Line) {
-	for _, l := range d.notes {
-		out = append(out, ui.WrapLine(l, width)...)
-	}
-	return out
 }
 
 // frame draws a border with a title.
@@ -275,10 +309,19 @@ func (d *dialog) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 	})
 }
 
-// PasteHandler hands what was pasted to the field; of several lines they are joined, since fields have one.
+// press does what a key does.
+func (d *dialog) press(k tcell.Key, r rune) {
+	d.InputHandler()(tcell.NewEventKey(k, r, tcell.ModNone), func(p tview.Primitive) { d.c.app.SetFocus(p) })
+}
+
+// PasteHandler hands what was pasted to the field, which has one line: several would come to mean something else, joined.
 func (d *dialog) PasteHandler() func(string, func(tview.Primitive)) {
 	return d.WrapPasteHandler(func(text string, setFocus func(tview.Primitive)) {
-		d.form.PasteHandler()(oneLine(text), setFocus)
+		if lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
+			d.notes, d.top = bad(fmt.Sprintf("a field has one line, and %d were pasted: nothing was taken. A script can have more.", len(lines))), 0
+			return
+		}
+		d.form.PasteHandler()(strings.Trim(text, "\r\n"), setFocus)
 	})
 }
 
@@ -290,6 +333,16 @@ func (d *dialog) MouseHandler() func(tview.MouseAction, *tcell.EventMouse, func(
 			d.top += 2
 		case tview.MouseScrollUp:
 			d.top -= 2
+		case tview.MouseRightClick:
+			d.leave()
+		case tview.MouseLeftClick:
+			if x, y := ev.Position(); d.c.base.onBottom(y) {
+				if do := d.c.base.paint.clicked(x, y); do != nil {
+					do()
+				}
+				return true, nil
+			}
+			fallthrough
 		default:
 			_, capture := d.form.MouseHandler()(action, ev, setFocus)
 			return true, capture

@@ -24,16 +24,20 @@ type double struct {
 
 	mu        sync.Mutex // guards what follows
 	jobs      []pasar.JobView
+	older     []pasar.JobView // that are listed when all are asked for
 	status    pasar.StatusView
 	approvals *pasar.ApprovalsView
 	plan      pasar.PlanView
 	metrics   pasar.MetricsView
-	logs      string     // of every job
-	attach    string     // where supervisors listen
-	refuse    *ipc.Error // for whatever changes something
-	asked     []ipc.Verb // changes
-	bodies    []any      // and what they said
-	lists     int        // answered
+	logs      string         // of every job
+	logged    map[int]string // of attempts, in place of logs; the last one is followed
+	behind    int64          // bytes before logs
+	stall     chan struct{}  // answers to changes wait for it; nil: they don't
+	attach    string         // where supervisors listen
+	refuse    *ipc.Error     // for whatever changes something
+	asked     []ipc.Verb     // changes
+	bodies    []any          // and what they said
+	lists     int            // answered
 	facts     map[int]chan struct{}
 	conns     []net.Conn
 	stop      func()
@@ -131,8 +135,12 @@ func (d *double) handle(ctx context.Context, c *ipc.Call) error {
 	case ipc.VerbList:
 		d.lists++
 		var lines []byte
-		for i := range d.jobs {
-			lines = append(append(lines, encoded(d.t, d.jobs[i])...), '\n')
+		jobs := d.jobs
+		if bound[ipc.ListRequest](d.t, c).All {
+			jobs = slices.Concat(jobs, d.older)
+		}
+		for i := range jobs {
+			lines = append(append(lines, encoded(d.t, jobs[i])...), '\n')
 			if len(lines) > 1<<20 {
 				if err := c.Chunk(lines); err != nil {
 					return err
@@ -151,7 +159,7 @@ func (d *double) handle(ctx context.Context, c *ipc.Call) error {
 		return c.Answer(ipc.ViewAnswer{JSON: encoded(d.t, d.metrics)})
 	case ipc.VerbShow:
 		r := bound[ipc.ShowRequest](d.t, c)
-		for _, v := range d.jobs {
+		for _, v := range slices.Concat(d.jobs, d.older) {
 			if v.ID == r.Job {
 				return c.Answer(ipc.ViewAnswer{JSON: encoded(d.t, v)})
 			}
@@ -205,6 +213,11 @@ func (d *double) mutate(c *ipc.Call) error {
 		return &ipc.Error{Code: ipc.CodeUnsupported, Message: "no " + string(c.Verb)}
 	}
 	d.asked, d.bodies = append(d.asked, c.Verb), append(d.bodies, body)
+	if stall := d.stall; stall != nil {
+		d.mu.Unlock()
+		<-stall
+		d.mu.Lock()
+	}
 	if d.refuse != nil {
 		return d.refuse
 	}
@@ -235,19 +248,26 @@ func (d *double) followFacts(ctx context.Context, c *ipc.Call) error {
 
 func (d *double) serveLogs(ctx context.Context, c *ipc.Call) error {
 	r := bound[ipc.LogsRequest](d.t, c)
-	if err := c.Chunk(encoded(d.t, ipc.LogsHead{Attempt: 1, Marked: true})); err != nil {
+	attempt, text := 1, d.logs
+	if len(d.logged) > 0 {
+		if attempt = r.Attempt; attempt == 0 {
+			attempt = len(d.logged)
+		}
+		text = d.logged[attempt]
+	}
+	if err := c.Chunk(encoded(d.t, ipc.LogsHead{Attempt: attempt, Marked: true, Offset: d.behind})); err != nil {
 		return err
 	}
-	if err := c.Chunk(append([]byte{ipc.LogsBytes}, d.logs...)); err != nil {
+	if err := c.Chunk(append([]byte{ipc.LogsBytes}, text...)); err != nil {
 		return err
 	}
-	if r.Follow {
+	if r.Follow && attempt >= len(d.logged) {
 		d.mu.Unlock()
 		<-ctx.Done()
 		d.mu.Lock()
 		return context.Cause(ctx)
 	}
-	return c.Answer(ipc.LogsAnswer{Attempt: 1, Offset: int64(len(d.logs)), Ended: true, Over: true})
+	return c.Answer(ipc.LogsAnswer{Attempt: attempt, Offset: int64(len(text)), Ended: true, Over: attempt >= len(d.logged)})
 }
 
 func encoded(t *testing.T, v any) []byte {

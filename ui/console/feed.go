@@ -282,9 +282,15 @@ func (f *feed) list(ctx context.Context, c *ipc.Client) (map[uint64]*pasar.JobVi
 	var all maphash.Hash
 	all.SetSeed(f.seed)
 	err := c.List(ctx, ipc.ListRequest{}, func(lines []byte) error {
-		_, _ = all.Write(lines)
 		for line := range bytes.Lines(lines) {
-			sum := maphash.Bytes(f.seed, line)
+			before, after := timeless(line)
+			var one maphash.Hash
+			one.SetSeed(f.seed)
+			for _, h := range []*maphash.Hash{&one, &all} {
+				_, _ = h.Write(before)
+				_, _ = h.Write(after)
+			}
+			sum := one.Sum64()
 			v := f.views[sum]
 			if v == nil {
 				if err := decode(line, &v); err != nil {
@@ -297,6 +303,19 @@ func (f *feed) list(ctx context.Context, c *ipc.Client) (map[uint64]*pasar.JobVi
 		return nil
 	})
 	return views, jobs, all.Sum64(), err
+}
+
+var queueWait = []byte(`"queue_wait":`)
+
+// timeless is a view without how long its job has waited, which grows by itself: whoever shows that adds the time since.
+func timeless(line []byte) (before, after []byte) {
+	i := bytes.LastIndex(line, queueWait)
+	if i < 0 {
+		return line, nil
+	}
+	i += len(queueWait)
+	n := bytes.IndexAny(line[i:], ",}")
+	return line[:i], line[i+max(n, 0):]
 }
 
 // decode reads a view.

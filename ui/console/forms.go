@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,11 +15,6 @@ import (
 	"pasar/ui"
 )
 
-// oneLine is pasted text for a field: its lines, joined.
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-}
-
 // cancelForm has the person say yes.
 func (c *console) cancelForm(v *pasar.JobView) {
 	if v.State.Finished() {
@@ -26,24 +22,30 @@ func (c *console) cancelForm(v *pasar.JobView) {
 		return
 	}
 	d := newDialog(c, "Cancel "+ui.Shown(ui.Name(v))+"?")
-	what := "It waits, and leaves the queue."
-	if v.State.Active() {
-		what = fmt.Sprintf("It runs. It gets SIGTERM, and SIGKILL %s later if it is still there.", v.Grace)
-		d.box("Now", "without the grace: SIGKILL at once")
+	d.head = func() []ui.Line {
+		if now := c.base.market.jobs.byID()[v.ID]; now != nil {
+			v = now // it may have started meanwhile
+		}
+		what := "It waits, and leaves the queue."
+		switch {
+		case v.State.Finished():
+			what = "It has ended by itself: it is " + string(v.State) + "."
+		case v.State.Active():
+			what = fmt.Sprintf("It runs. It gets SIGTERM, and SIGKILL %s later if it is still there.", v.Grace)
+		case v.State == pasar.Paused:
+			what = "It is paused, and won't go on from its checkpoint, unless it is started again."
+		}
+		return []ui.Line{{{Text: what}}}
 	}
-	if v.State == pasar.Paused {
-		what = "It is paused, and won't go on from its checkpoint; `pasar restart` could."
-	}
-	d.head = ui.WrapLine(ui.Line{{Text: what}}, d.width(80)-2)
-	d.head = append(d.head, ui.Line{})
+	d.box("Now", "without the grace: SIGKILL at once")
 	d.buttons("Cancel the job")
 	d.do = func() []ui.Line {
-		r := ipc.JobsRequest{Request: ipc.NewRequest(), Jobs: []pasar.JobID{v.ID}}
-		if b := d.boxes["Now"]; b != nil {
-			r.Now = b.IsChecked()
-		}
-		d.leave()
-		c.change(func(ctx context.Context, cl *ipc.Client) (ipc.JobsAnswer, error) { return cl.Cancel(ctx, r) })
+		r := ipc.JobsRequest{Request: d.asks, Jobs: []pasar.JobID{v.ID}, Now: d.on("Now")}
+		var a ipc.JobsAnswer
+		d.send(func(ctx context.Context, cl *ipc.Client) (err error) {
+			a, err = cl.Cancel(ctx, r)
+			return err
+		}, func() { c.outcome(a, nil) })
 		return nil
 	}
 	d.open()
@@ -57,8 +59,7 @@ func (c *console) bidForm(v *pasar.JobView) {
 	}
 	d := newDialog(c, "Bid of "+ui.Shown(ui.Name(v)))
 	d.room = 9
-	now := c.opt.now()
-	d.head = []ui.Line{{{Text: "Higher bids start first. "}, {Text: ui.Cut(ui.Shown(ui.About(v, now)), 54), Role: ui.Faint}}, {}}
+	d.head = func() []ui.Line { return []ui.Line{{{Text: "Higher bids start first."}}} }
 	d.field("Bid", strconv.FormatInt(int64(v.Bid), 10), "a whole number")
 	waits := !v.State.Active()
 	if waits {
@@ -67,7 +68,7 @@ func (c *console) bidForm(v *pasar.JobView) {
 	d.buttons("Bid")
 	request := func() (ipc.BidRequest, error) {
 		bid, err := submission.ParseBid(d.text("Bid"))
-		r := ipc.BidRequest{Request: ipc.NewRequest(), Job: v.ID, Bid: bid}
+		r := ipc.BidRequest{Request: d.asks, Job: v.ID, Bid: bid}
 		if waits {
 			r.Preempt = d.on("Preempt")
 		}
@@ -87,20 +88,12 @@ func (c *console) bidForm(v *pasar.JobView) {
 			return bad(err.Error())
 		}
 		var o ipc.JobOutcome
-		c.do(func(ctx context.Context, cl *ipc.Client) (err error) {
-			o, err = cl.Bid(ctx, r)
-			return err
-		}, func(err error) {
-			if err == nil && o.Error != nil {
+		d.send(func(ctx context.Context, cl *ipc.Client) (err error) {
+			if o, err = cl.Bid(ctx, r); err == nil && o.Error != nil {
 				err = o.Error
 			}
-			if err != nil {
-				d.notes = bad(problem(err))
-				return
-			}
-			d.leave()
-			c.say(ui.Good, fmt.Sprintf("#%d %s", o.Job, o.Sentence))
-		})
+			return err
+		}, func() { c.say(ui.Good, fmt.Sprintf("#%d %s", o.Job, o.Sentence)) })
 		return nil
 	}
 	d.open()
@@ -162,12 +155,16 @@ func (d *dialog) claim(was pasar.Claim) (pasar.Claim, error) {
 // refusal is an error of a form, for its notes.
 func refusal(err error) []ui.Line {
 	what, hint := submission.Explain(err)
-	out := bad(what)
+	out := bad(fieldNames.Replace(what))
 	if hint != "" {
-		out = append(out, ui.Line{{Text: "hint: " + ui.Shown(hint), Role: ui.Faint}})
+		out = append(out, ui.Line{{Text: "hint: " + ui.Shown(fieldNames.Replace(hint)), Role: ui.Faint}})
 	}
 	return out
 }
+
+// fieldNames are what a form calls the flags of the command line, which errors name.
+var fieldNames = strings.NewReplacer("without --cwd the job runs in this one", "an empty field is the console's", "--cwd", "directory:", "--mem", "GPU memory", "--gpus", "GPUs", "--ram", "host memory", "--name", "name:", "--tag", "tags:",
+	"--note", "note:", "--time", "takes about:", "--bid", "bid:")
 
 // submitForm submits a job.
 func (c *console) submitForm() {
@@ -191,7 +188,7 @@ func (c *console) submitForm() {
 	d.buttons("Submit")
 	d.foresee = func() {
 		if strings.TrimSpace(d.text("Command")) == "" {
-			d.notes = []ui.Line{{{Text: "A line for the shell. The job runs with this console's environment, in the directory above.", Role: ui.Faint}}}
+			d.notes = []ui.Line{{{Text: "A line for the shell, as you would type it. The job runs with this console's environment, in the directory above.", Role: ui.Faint}}}
 			return
 		}
 		r, err := c.submission(d)
@@ -207,17 +204,10 @@ func (c *console) submitForm() {
 			return refusal(err)
 		}
 		var a ipc.SubmitAnswer
-		c.do(func(ctx context.Context, cl *ipc.Client) (err error) {
+		d.send(func(ctx context.Context, cl *ipc.Client) (err error) {
 			a, err = cl.Submit(ctx, r)
 			return err
-		}, func(err error) {
-			if err != nil {
-				d.notes = bad(problem(err))
-				return
-			}
-			d.leave()
-			c.said(a, "submitted")
-		})
+		}, func() { c.said(a, "submitted") })
 		return nil
 	}
 	d.open()
@@ -234,6 +224,19 @@ func (c *console) said(a ipc.SubmitAnswer, done string) {
 	}
 	c.say(role, text)
 	c.base.market.jobs.want = a.Job
+	var v *pasar.JobView
+	if decode(a.View, &v) == nil { // what is pressed next is about it, so it is shown at once
+		c.know(v)
+	}
+}
+
+// know has a job among those that are shown, until the next snapshot has it.
+func (c *console) know(v *pasar.JobView) {
+	s := *c.snap
+	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(o *pasar.JobView) bool { return o.ID == v.ID })
+	s.Jobs = append(s.Jobs, v)
+	c.snap = &s
+	c.base.changed()
 }
 
 // submission is what the form asks the daemon for.
@@ -243,7 +246,7 @@ func (c *console) submission(d *dialog) (ipc.SubmitRequest, error) {
 	if line == "" {
 		return none, errors.New("no command is given")
 	}
-	argv, err := submission.Argv([]string{line}, false)
+	argv, err := submission.Argv([]string{line}, true)
 	if err != nil {
 		return none, err
 	}
@@ -280,7 +283,7 @@ func (c *console) submission(d *dialog) (ipc.SubmitRequest, error) {
 	if err := submission.Validate(spec); err != nil {
 		return none, err
 	}
-	return ipc.SubmitRequest{Request: ipc.NewRequest(), Spec: spec, Surroundings: submission.Surroundings(env)}, nil
+	return ipc.SubmitRequest{Request: d.asks, Spec: spec, Surroundings: submission.Surroundings(env)}, nil
 }
 
 // restartForm starts a job that has ended once more.
@@ -291,13 +294,16 @@ func (c *console) restartForm(v *pasar.JobView) {
 	}
 	d := newDialog(c, "Start "+ui.Shown(ui.Name(v))+" again")
 	d.room = 3
-	d.head = []ui.Line{{{Text: "Fields that are left empty stay as they were."}}, {}}
+	d.head = func() []ui.Line { return []ui.Line{{{Text: "Fields that are left empty stay as they were."}}} }
 	claim := v.Claim.Asked()
 	mem, ram, took := "none: whole GPUs", "none", "not known"
-	if claim.Auto {
+	switch {
+	case claim.Auto:
 		mem = "auto"
-	} else if claim.Mem > 0 {
+	case claim.Mem > 0:
 		mem = claim.Mem.String()
+	case claim.Kind == pasar.NoGPU:
+		mem = "none"
 	}
 	if claim.RAM > 0 {
 		ram = claim.RAM.String()
@@ -324,24 +330,17 @@ func (c *console) restartForm(v *pasar.JobView) {
 			return refusal(err)
 		}
 		var a ipc.SubmitAnswer
-		c.do(func(ctx context.Context, cl *ipc.Client) (err error) {
+		d.send(func(ctx context.Context, cl *ipc.Client) (err error) {
 			a, err = cl.Restart(ctx, r)
 			return err
-		}, func(err error) {
-			if err != nil {
-				d.notes = bad(problem(err))
-				return
-			}
-			d.leave()
-			c.said(a, "queued again")
-		})
+		}, func() { c.said(a, "queued again") })
 		return nil
 	}
 	d.open()
 }
 
 func restart(d *dialog, v *pasar.JobView) (ipc.RestartRequest, error) {
-	r := ipc.RestartRequest{Request: ipc.NewRequest(), Job: v.ID, Hold: d.on("Hold"), Preempt: d.on("Preempt")}
+	r := ipc.RestartRequest{Request: d.asks, Job: v.ID, Hold: d.on("Hold"), Preempt: d.on("Preempt")}
 	if d.text("GPUs")+d.text("GPU memory")+d.text("Host memory") != "" {
 		claim, err := d.claim(v.Claim.Asked())
 		if err != nil {

@@ -14,6 +14,7 @@ type jobPane struct {
 	c       *console
 	id      pasar.JobID
 	view    *pasar.JobView // nil: not known yet
+	known   time.Time      // since when view is what is known
 	missing string         // why it can't be shown
 	live    *live          // its screen; nil: none is wanted
 	top     int            // first line of the text that is seen
@@ -78,6 +79,9 @@ func (j *jobPane) changed() {
 }
 
 func (j *jobPane) take(v *pasar.JobView) {
+	if v != j.view {
+		j.known = j.c.opt.now()
+	}
 	j.view, j.missing = v, ""
 	if n := len(v.Attempts); n > 0 && v.Attempts[n-1].Attempt != j.attempt {
 		j.attempt, j.metrics, j.metricsAt = v.Attempts[n-1].Attempt, nil, time.Time{}
@@ -169,8 +173,13 @@ func (j *jobPane) height(a area, now time.Time) int {
 
 // text is everything that there is to say of the job.
 func (j *jobPane) text(width int, now time.Time) []ui.Line {
-	out := ui.JobText(j.view, j.metrics, now, width, j.c.opt.ASCII)
-	return out
+	v := j.view
+	if v.State == pasar.Queued { // see timeless
+		waits := *v
+		waits.Lost.QueueWait += pasar.Duration(max(0, now.Sub(j.known)))
+		v = &waits
+	}
+	return ui.JobText(v, j.metrics, now, width, j.c.opt.ASCII)
 }
 
 func (j *jobPane) words(p *painter, a area, now time.Time) {
@@ -206,11 +215,10 @@ func (j *jobPane) wheel(_, _, by int) { j.top += 3 * by }
 // A jobPage is a jobPane that fills the screen.
 type jobPage struct {
 	*jobPane
-	jobs []pasar.JobID // through which [ and ] go
 }
 
-func newJobPage(c *console, id pasar.JobID, among []pasar.JobID) *jobPage {
-	p := &jobPage{newJobPane(c, id), among}
+func newJobPage(c *console, id pasar.JobID) *jobPage {
+	p := &jobPage{newJobPane(c, id)}
 	p.born = time.Time{} // it was opened to be looked at
 	p.changed()
 	return p
@@ -221,10 +229,6 @@ func (j *jobPage) place() ui.Place { return ui.InJob }
 func (j *jobPage) draw(p *painter, a area) {
 	j.title(p, a, ui.Span{Text: "   Esc back", Role: ui.Faint})
 	p.on(a.rows(0, 1), func() { j.c.act(ui.ActBack) })
-	if s := j.c.snap.Lost; s != "" {
-		p.line(a, 1, ui.Line{{Text: " " + ui.Shown(s), Role: ui.Bad, Bold: true}})
-		a = a.rows(1, a.h)
-	}
 	j.jobPane.draw(p, a.rows(1, a.h))
 }
 
@@ -254,15 +258,15 @@ func (j *jobPage) act(act ui.Act) bool {
 	return true
 }
 
-// step goes to another job of the list.
+// step goes to the job before or after it in the market.
 func (j *jobPage) step(by int) {
-	for i, id := range j.jobs {
-		if id == j.id && i+by >= 0 && i+by < len(j.jobs) {
-			j.close()
-			next := newJobPage(j.c, j.jobs[i+by], j.jobs)
-			j.jobPane = next.jobPane
-			j.c.base.market.jobs.choose(j.id)
-			return
-		}
+	t := &j.c.base.market.jobs
+	if t.byID()[j.id] != nil {
+		t.choose(j.id)
+		t.move(by)
+	}
+	if id := t.chosen(); id != 0 && id != j.id {
+		j.close()
+		j.jobPane = newJobPage(j.c, id).jobPane
 	}
 }

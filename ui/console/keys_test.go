@@ -27,8 +27,9 @@ func someJobs(t *testing.T) *double {
 func TestEveryKeyOfTheTableDoesSomethingInItsPlaces(t *testing.T) {
 	open := map[ui.Place]func(s *shown){
 		ui.InMarket: func(*shown) {}, ui.Anywhere: func(*shown) {},
-		ui.InJob:  func(s *shown) { s.press("Enter"); s.sees("Esc back") },
-		ui.InText: func(s *shown) { s.press("g"); s.sees("Esc back") },
+		ui.InJob:    func(s *shown) { s.press("Enter"); s.sees("Esc back") },
+		ui.InOutput: func(s *shown) { s.press("f"); s.sees("Esc back") },
+		ui.InText:   func(s *shown) { s.press("g"); s.sees("Esc back") },
 		ui.InApprovals: func(s *shown) {
 			s.press("c")
 			s.sees("Nothing awaits approval.")
@@ -65,9 +66,8 @@ func TestEveryKeyOfTheTableDoesSomethingInItsPlaces(t *testing.T) {
 
 // home leaves every dialog and page but the first.
 func (c *console) home() {
-	for c.dialogs > 0 {
-		_, front := c.root.GetFrontPage()
-		front.(*dialog).leave()
+	if c.dialog != nil {
+		c.dialog.leave()
 	}
 	for len(c.base.pages) > 1 {
 		c.base.back()
@@ -178,7 +178,7 @@ func TestJobsAreChangedByKeys(t *testing.T) {
 		{2, []string{"x", "Enter"}, "#3 was cancel", ipc.VerbCancel, 3},
 		{0, []string{"p"}, "#1 was pause", ipc.VerbPause, 1},
 		{4, []string{"p"}, "#5 was resume", ipc.VerbResume, 5},
-		{2, []string{"h"}, "#3 was hold", ipc.VerbHold, 3},
+		{2, []string{"H"}, "#3 was hold", ipc.VerbHold, 3},
 		{5, []string{"r", "Enter"}, "#6 queued again: waits", ipc.VerbRestart, 6},
 	} {
 		d := someJobs(t)
@@ -292,7 +292,7 @@ func TestAReadOnlyConsoleChangesNothing(t *testing.T) {
 	s.sees("back from #1")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.asides) != 1 || !slices.Equal(s.asides[0], []string{"attach", "1"}) {
+	if len(s.asides) != 1 || !slices.Equal(s.asides[0], []string{"attach", "--read-only", "1"}) {
 		t.Errorf("ran %v", s.asides)
 	}
 	if verbs, _ := d.told(); len(verbs) > 0 {
@@ -346,7 +346,7 @@ func TestOutputIsFollowedAndSearched(t *testing.T) {
 	s.press("f")
 	s.sees("Output of #1 train-1", "number 299", "following")
 	s.press("PgUp")
-	s.sees("End follows")
+	s.sees("lines below: End")
 	s.misses("number 299")
 	s.press("Home")
 	s.sees("number 0")
@@ -360,7 +360,7 @@ func TestOutputIsFollowedAndSearched(t *testing.T) {
 	s.press("/")
 	s.types("nowhere")
 	s.press("Enter")
-	s.sees("not found: nowhere")
+	s.sees("not found in the 300 lines that are here: nowhere")
 	s.press("Esc")
 	s.sees("Finished")
 }
@@ -372,7 +372,7 @@ func TestJobsAreFilteredAndSorted(t *testing.T) {
 	s.types("state:queued")
 	s.misses("train-1 ", "train-7")
 	s.press("Enter")
-	s.sees("2 of 7 match", "train-3", "train-4")
+	s.sees("2 match", "train-3", "train-4")
 	s.press("Esc")
 	s.sees("train-7")
 	s.press("/")

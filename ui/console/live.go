@@ -32,6 +32,7 @@ type live struct {
 const (
 	liveEvery = 100 * time.Millisecond // it is drawn so often at most
 	liveTail  = 64 << 10               // bytes of output that the last screen is made of
+	liveSpeed = 512 << 10              // bytes of output a second that are drawn; of more, only where it has come to
 	liveAgain = time.Second
 )
 
@@ -118,10 +119,16 @@ func (l *live) attend(ctx context.Context, id pasar.JobID) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer func() { stop(); _ = conn.Close() }()
 	l.begin(w.Cols, w.Rows, w.NoPTY)
+	speed := pace{since: time.Now(), most: liveSpeed}
 	for {
 		typ, body, err := conn.Recv()
 		if err != nil {
 			return fmt.Errorf("watch it: %w", err)
+		}
+		if typ == ipc.AttachOut { // who doesn't keep up is sent the screen as it is by then
+			if err := speed.hold(ctx, len(body)); err != nil {
+				return err
+			}
 		}
 		if ended, err := l.frame(typ, body, w.NoPTY); err != nil {
 			return err
@@ -256,11 +263,11 @@ func (l *live) draw(p *painter, a area) {
 	}
 	if l.screen != nil {
 		cols, rows := l.screen.Size()
-		if l.ended {
-			rows = l.used()
-		}
-		if cols > a.w || rows > a.h-1 {
-			right = ui.Line{{Text: fmt.Sprintf("part of %d×%d: f or a shows all", cols, rows), Role: ui.Faint}}
+		switch {
+		case l.ended && l.used() > a.h-1:
+			right = ui.Line{{Text: "part of it: f shows the output", Role: ui.Faint}}
+		case !l.ended && (cols > a.w || rows > a.h-1):
+			right = ui.Line{{Text: fmt.Sprintf("part of %d×%d: a shows all", cols, rows), Role: ui.Faint}}
 		}
 	}
 	p.rule(a, 0, title, right)
@@ -307,8 +314,8 @@ func drawCells(p *painter, a area, y int, s *vt.Screen, row int) {
 			text = " "
 		}
 		r, _ := utf8.DecodeRuneInString(text) // what is combined with it is left out
-		if p.ascii && r > '~' {
-			r = '?'
+		if p.ascii {
+			r = ui.ASCII(r)
 		}
 		if w := ui.RuneWidth(r); w != width { // a terminal might not agree on how wide that is
 			r = '?'

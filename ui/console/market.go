@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"pasar"
@@ -154,13 +155,32 @@ func (m *market) banners(now time.Time) (out []banner) {
 		if s.Status.Warning != nil {
 			out = append(out, banner{ui.Line{{Text: " warning: " + ui.Shown(*s.Status.Warning), Role: ui.Warn}}, func() { m.c.say(ui.Warn, *s.Status.Warning) }})
 		}
-		if n := len(s.Status.Incidents); n > 0 {
-			if in := s.Status.Incidents[n-1]; now.Sub(in.At) < incidentFor {
-				out = append(out, banner{ui.Line{{Text: " " + ui.When(in.At, now) + " " + ui.Shown(in.What+": "+in.Detail), Role: ui.Warn}}, func() { m.c.act(ui.ActGPUs) }})
+		if in, n := recent(s.Status.Incidents, now); n > 0 {
+			text := " " + ui.When(in.At, now) + " " + ui.Shown(in.What+": "+in.Detail)
+			if n > 1 {
+				text = fmt.Sprintf(" %d incidents: g shows them; the last:", n) + text
+			}
+			out = append(out, banner{ui.Line{{Text: text, Role: ui.Warn}}, func() { m.c.act(ui.ActGPUs) }})
+		}
+		for i := range s.Status.Machines {
+			for _, note := range s.Status.Machines[i].Notes {
+				if strings.HasPrefix(note, "GPU ") { // one that takes no jobs has no row
+					out = append(out, banner{ui.Line{{Text: " " + ui.Shown(note), Role: ui.Bad}}, func() { m.c.act(ui.ActGPUs) }})
+				}
 			}
 		}
 	}
 	return out
+}
+
+// recent is the last incident, and how many there were in the last minutes.
+func recent(all []pasar.IncidentView, now time.Time) (last pasar.IncidentView, n int) {
+	for _, in := range all {
+		if now.Sub(in.At) < incidentFor {
+			last, n = in, n+1
+		}
+	}
+	return last, n
 }
 
 // incidentFor is how long an incident stands above the market.
@@ -231,6 +251,9 @@ func (m *market) gpus(p *painter, a area, rows []gpuRow) {
 		x += name + 1
 		line, at := ui.MemoryBar(g, ui.Claims(g, m.c.snap.Jobs), hue, bar, p.ascii)
 		p.line(a.cols(x, bar), y, line)
+		if c.Trouble != "" {
+			p.text(a.cols(x, bar), y, ui.Bad, c.Trouble+" ")
+		}
 		for k := 0; k < len(at); {
 			n := k + 1
 			for n < len(at) && at[n] == at[k] {

@@ -21,7 +21,7 @@ type Options struct {
 	Pasar    string         // path of the pasar program, for attaching and for starting a daemon; empty: neither is done
 	ReadOnly bool           // nothing is changed, and nothing typed into jobs
 	ASCII    bool           // draw with ASCII alone
-	Theme    string         // "light", "dark" or "auto", which asks the terminal
+	Theme    string         // "light" or "dark"
 	Env      []string       // of jobs that are submitted from here, and of programs that are started
 	Bid      pasar.Bid      // of jobs that are submitted, where none is given
 	Grace    pasar.Duration // and their grace

@@ -107,6 +107,12 @@ func (p *painter) styled(a area, row int, l ui.Line, all *tcell.Style) int {
 }
 
 func (p *painter) put(x, y int, r rune, st tcell.Style) {
+	if p.ascii && r > '~' {
+		wide := ui.RuneWidth(r) == 2
+		if r = ui.ASCII(r); wide {
+			p.screen.SetContent(x+1, y, r, nil, st)
+		}
+	}
 	p.screen.SetContent(x, y, r, nil, st)
 	if ui.RuneWidth(r) == 2 {
 		p.screen.SetContent(x+1, y, ' ', nil, st)

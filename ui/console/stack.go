@@ -42,7 +42,12 @@ func newStack(c *console) *stack {
 func (s *stack) top() page { return s.pages[len(s.pages)-1] }
 
 // open shows a page above the others.
-func (s *stack) open(p page) { s.pages = append(s.pages, p) }
+func (s *stack) open(p page) {
+	if side := s.market.side; side != nil {
+		side.close() // nobody sees it
+	}
+	s.pages = append(s.pages, p)
+}
 
 // back leaves the page that is seen, but not the first.
 func (s *stack) back() {
@@ -61,6 +66,7 @@ func (s *stack) changed() {
 
 // Draw draws what is seen.
 func (s *stack) Draw(screen tcell.Screen) {
+	screen.HideCursor() // whoever is typed into shows it
 	s.DrawForSubclass(screen, s)
 	x, y, w, h := s.GetInnerRect()
 	s.paint = painter{screen: screen, theme: s.c.theme, ascii: s.c.opt.ASCII}
@@ -83,25 +89,34 @@ const (
 	minRows = 6
 )
 
+// onBottom reports whether a row of the screen is the bottom one.
+func (s *stack) onBottom(y int) bool {
+	_, top, _, h := s.GetInnerRect()
+	return y == top+h-1
+}
+
 // bottom is the row of messages, or of hints for keys.
 func (s *stack) bottom(a area) {
 	p := &s.paint
+	x := 1
+	if s.c.snap.Lost != "" && !s.c.snap.At.IsZero() {
+		x += p.line(a.cols(x, a.w), 0, ui.Line{{Text: "no connection", Role: ui.Bad, Bold: true}}) + 2
+	}
 	m := s.c.message
 	if !m.until.IsZero() && s.c.opt.now().Before(m.until) {
-		p.text(a, 0, m.role, " "+m.text)
+		p.text(a.cols(x, a.w), 0, m.role, m.text)
 		return
 	}
 	place := s.top().place()
-	if s.c.dialogs > 0 {
+	if s.c.dialog != nil {
 		place = ui.InForm
 	}
-	x := 1
 	if s.c.opt.ReadOnly {
 		x += p.text(a.cols(x, a.w), 0, ui.Warn, "read-only") + 2
 	}
 	for _, k := range ui.KeyHints(place, s.c.opt.ReadOnly, a.w-x) {
 		n := p.line(a.cols(x, a.w), 0, ui.Line{{Text: k.Names[0], Role: ui.Accent, Bold: true}, {Text: " " + k.Hint, Role: ui.Faint}})
-		p.on(area{a.x + x, a.y, n, 1}, func() { s.c.act(k.Act) })
+		p.on(area{a.x + x, a.y, n, 1}, func() { s.c.hint(k) })
 		x += n + 2
 	}
 }

@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -35,7 +37,7 @@ func newTable(c *console) table { return table{c: c, by: ui.SortQueue} }
 // changed makes the rows anew.
 func (t *table) changed() {
 	at := t.index()
-	t.rows = ui.Rows(t.c.snap.Jobs, ui.ParseFilter(t.filter), t.by, t.back, true, t.c.opt.now())
+	t.rows = ui.Rows(t.listed(), ui.ParseFilter(t.filter), t.by, t.back, true, t.c.opt.now())
 	if t.of != t.c.snap {
 		t.of, t.indexed = t.c.snap, nil
 	}
@@ -46,6 +48,22 @@ func (t *table) changed() {
 		t.job = 0
 		t.land(max(at, 0), 1)
 	}
+}
+
+// listed is the jobs to choose from. With a filter those are searched too that ended longer ago than the daemon lists by
+// itself, as far as they are known.
+func (t *table) listed() []*pasar.JobView {
+	jobs := t.c.snap.Jobs
+	if t.filter == "" {
+		return jobs
+	}
+	by := t.byID()
+	for _, v := range slices.Backward(t.c.base.market.time.ended()) {
+		if by[v.ID] == nil {
+			jobs = append(jobs[:len(jobs):len(jobs)], v)
+		}
+	}
+	return jobs
 }
 
 // byID is the jobs by id.
@@ -63,7 +81,12 @@ func (t *table) byID() map[pasar.JobID]*pasar.JobView {
 func (t *table) chosen() pasar.JobID { return t.job }
 
 // view is the chosen job; nil if there is none.
-func (t *table) view() *pasar.JobView { return t.byID()[t.job] }
+func (t *table) view() *pasar.JobView {
+	if v := t.byID()[t.job]; v != nil {
+		return v
+	}
+	return t.c.base.market.time.past[t.job]
+}
 
 func (t *table) index() int {
 	for i, r := range t.rows {
@@ -146,6 +169,7 @@ func (t *table) reverse() { t.back = !t.back; t.changed() }
 // ask has the person type a filter.
 func (t *table) ask() {
 	t.before = t.filter
+	t.c.base.market.time.fetch(time.Time{}) // so that all are searched
 	t.field = newField(t.c.theme, t.filter)
 	t.field.SetChangedFunc(t.setFilter)
 	t.asking = true
@@ -170,7 +194,7 @@ func (t *table) typed(ev *tcell.EventKey) bool {
 
 func (t *table) pasted(text string) {
 	if t.asking {
-		t.field.PasteHandler()(text, func(tview.Primitive) {})
+		t.field.PasteHandler()(strings.Join(strings.Fields(text), " "), func(tview.Primitive) {})
 	}
 }
 
@@ -211,7 +235,27 @@ func (t *table) columns(width int) []column {
 	if width >= 60 {
 		cols = append(cols, column{ui.CellClaim, min(max(width/9, 7), 16), false, "", "CLAIM"})
 	}
-	return append(cols, column{ui.CellTime, 8, true, ui.SortTime, "TIME"}, column{ui.CellAbout, 0, false, "", "ABOUT"})
+	cols = append(cols, column{ui.CellTime, 8, true, ui.SortTime, "TIME"})
+	if width >= 110 && t.measured() {
+		cols = append(cols, column{cellProgress, 10, false, "", "PROGRESS"})
+	}
+	return append(cols, column{ui.CellAbout, 0, false, "", "ABOUT"})
+}
+
+// cellProgress is a column of the console's own: how far a job got, as a bar.
+const cellProgress = -1
+
+// measured reports whether any job that runs says how far it got.
+func (t *table) measured() bool {
+	return slices.ContainsFunc(t.c.snap.Jobs, func(v *pasar.JobView) bool { return v.State.Active() && part(v) >= 0 })
+}
+
+// part is how far a job got, from 0 to 1; -1: it doesn't say.
+func part(v *pasar.JobView) float64 {
+	if p := v.Progress; p != nil && p.Step != nil && p.Total != nil && *p.Total > 0 {
+		return *p.Step / *p.Total
+	}
+	return -1
 }
 
 func (t *table) draw(p *painter, a area, now time.Time) {
@@ -264,7 +308,7 @@ func (t *table) follow(height int) {
 
 func (t *table) title(p *painter, a area) {
 	title := "Jobs"
-	var right ui.Line
+	right := t.sorted(p)
 	if t.filter != "" && !t.asking {
 		n := 0
 		for _, r := range t.rows {
@@ -272,7 +316,10 @@ func (t *table) title(p *painter, a area) {
 				n++
 			}
 		}
-		right = ui.Line{{Text: fmt.Sprintf("%d of %d match ", n, len(t.c.snap.Jobs)), Role: ui.Faint}, {Text: ui.Cut(ui.Shown(t.filter), max(8, a.w/3)), Role: ui.Warn}, {Text: "  Esc shows all", Role: ui.Faint}}
+		right = ui.Line{{Text: ui.Cut(ui.Shown(t.filter), max(8, a.w/3)), Role: ui.Warn, Bold: true}}
+		if a.w >= 70 {
+			right = append(append(ui.Line{{Text: fmt.Sprintf("%d match ", n), Role: ui.Faint}}, right...), ui.Span{Text: "  Esc shows all", Role: ui.Faint})
+		}
 	}
 	p.rule(a, 0, title, right)
 	if t.filter != "" {
@@ -287,6 +334,25 @@ func (t *table) title(p *painter, a area) {
 	}
 }
 
+// sorted says by what the jobs are sorted, if that isn't the queue's own order.
+func (t *table) sorted(p *painter) ui.Line {
+	if t.by == ui.SortQueue && !t.back {
+		return nil
+	}
+	return ui.Line{{Text: "by " + string(t.by) + " " + t.arrow(p.ascii), Role: ui.Faint}}
+}
+
+func (t *table) arrow(ascii bool) string {
+	marks := [2]string{"↓", "↑"}
+	if ascii {
+		marks = [2]string{"v", "^"}
+	}
+	if t.back {
+		return marks[1]
+	}
+	return marks[0]
+}
+
 func (t *table) heads(p *painter, a area, cols []column) {
 	x := 3
 	for _, c := range cols {
@@ -297,11 +363,7 @@ func (t *table) heads(p *painter, a area, cols []column) {
 		text, role := c.head, ui.Faint
 		if c.sort == t.by && c.sort != "" {
 			role = ui.Accent
-			arrow := map[bool]string{false: "↓", true: "↑"}[t.back]
-			if p.ascii {
-				arrow = map[bool]string{false: "v", true: "^"}[t.back]
-			}
-			text += arrow
+			text += t.arrow(p.ascii)
 		}
 		cell := a.cols(x, w)
 		if c.right {
@@ -342,8 +404,15 @@ func (t *table) row(p *painter, a area, cols []column, v *pasar.JobView, now tim
 		if w == 0 {
 			w = a.w - x - 1
 		}
-		s := ui.Span{Text: ui.Shown(cells[c.cell].Text)}
+		var s ui.Span
+		if c.cell >= 0 {
+			s.Text = ui.Shown(cells[c.cell].Text)
+		}
 		switch c.cell {
+		case cellProgress:
+			if done := part(v); done >= 0 && !v.State.Finished() {
+				s = ui.Span{Text: ui.Meter(done, w, p.ascii), Role: ui.Good}
+			}
 		case ui.CellName:
 			s.Hue = hue
 		case ui.CellState:

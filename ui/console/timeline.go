@@ -23,6 +23,8 @@ type timeline struct {
 	past     map[pasar.JobID]*pasar.JobView // jobs that have ended, fetched as somebody looks there, or seen to end
 	pastFrom time.Time                      // since when they were fetched; zero: never
 	fetching bool
+	all      bool        // all were fetched
+	wants    []time.Time // since when they are wanted too, once that is done
 }
 
 // usualZoom is the place in ui.Zooms that is seen at first; nowAt is where now stands then, as a part of the width.
@@ -62,10 +64,21 @@ func (t *timeline) reset() { t.span, t.moved = 0, 0 }
 // look fetches jobs of before, where the window shows times that none were fetched of.
 func (t *timeline) look() {
 	from, to := t.window(t.c.opt.now())
-	if t.fetching || !t.pastFrom.IsZero() && !from.Before(t.pastFrom) {
+	if t.all || !t.pastFrom.IsZero() && !from.Before(t.pastFrom) {
 		return
 	}
-	since := from.Add(from.Sub(to)) // and as much again before it
+	t.fetch(from.Add(from.Sub(to))) // and as much again before it
+}
+
+// fetch fetches jobs that ended since a time; zero: all that there are room for.
+func (t *timeline) fetch(since time.Time) {
+	if t.all {
+		return
+	}
+	if t.fetching {
+		t.wants = append(t.wants, since)
+		return
+	}
 	t.fetching = true
 	var jobs []*pasar.JobView
 	t.c.do(func(ctx context.Context, d *ipc.Client) error {
@@ -85,11 +98,22 @@ func (t *timeline) look() {
 			t.c.say(ui.Bad, "earlier jobs can't be had: "+problem(err))
 			return
 		}
-		t.pastFrom = since
+		t.pastFrom, t.all = since, since.IsZero()
 		for _, v := range jobs {
 			t.remember(v)
 		}
+		t.c.base.market.jobs.changed()
+		if len(t.wants) > 0 {
+			next := slices.MinFunc(t.wants, time.Time.Compare)
+			t.wants = nil
+			t.fetch(next)
+		}
 	})
+}
+
+// ended is the jobs of before, by id.
+func (t *timeline) ended() []*pasar.JobView {
+	return slices.SortedFunc(maps.Values(t.past), func(a, b *pasar.JobView) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // keep remembers jobs of a snapshot that is replaced: the next one has only the last that ended.
@@ -116,7 +140,7 @@ const laneLabel = 6
 
 // draw draws the axis and lanes, and returns how many rows that took.
 func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) int {
-	if t.pastFrom.IsZero() && t.c.snap.Lost == "" && !t.fetching {
+	if t.pastFrom.IsZero() && !t.all && t.c.snap.Lost == "" && !t.fetching {
 		t.look()
 	}
 	from, to := t.window(now)
@@ -124,8 +148,7 @@ func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) i
 	if width < 10 || a.h < 3 {
 		return 0
 	}
-	past := slices.SortedFunc(maps.Values(t.past), func(a, b *pasar.JobView) int { return cmp.Compare(a.ID, b.ID) })
-	lanes, hidden := ui.Lanes(t.c.snap, past, from, to, now, a.h-2)
+	lanes, hidden := ui.Lanes(t.c.snap, t.ended(), from, to, now, a.h-2)
 	right := ui.Line{{Text: "- " + pasar.Duration(to.Sub(from)).String() + " +", Role: ui.Faint}}
 	if hidden > 0 {
 		right = append(ui.Line{{Text: fmt.Sprintf("%d more not shown  ", hidden), Role: ui.Faint}}, right...)
