@@ -33,7 +33,7 @@ func measureAttach(ctx context.Context, l *lab) ([]result, error) {
 		return nil, err
 	}
 	peers := []string{"pasar"}
-	cs := []contender{{"ms", l.attaching(h.dir, h.env(), filepath.Join(l.bin, "pasar"), "attach", id.String())}}
+	cs := []contender{{"ms", l.attaching(h.dir, h.env(), lastWord, filepath.Join(l.bin, "pasar"), "attach", id.String())}}
 	if l.tmux != "" {
 		t, err := l.newTmux(false)
 		if err != nil {
@@ -48,7 +48,7 @@ func measureAttach(ctx context.Context, l *lab) ([]result, error) {
 			return nil, err
 		}
 		peers = append(peers, "tmux")
-		cs = append(cs, contender{"ms", l.attaching(tm.dir, tm.env(), l.tmux, "-L", "bench", "-f", "/dev/null", "attach")})
+		cs = append(cs, contender{"ms", l.attaching(tm.dir, tm.env(), lastWord, l.tmux, "-L", "bench", "-f", "/dev/null", "attach")})
 	}
 	if l.dtach != "" {
 		d, err := l.newDtach(ctx, l.job, "screen", lastWord)
@@ -57,7 +57,7 @@ func measureAttach(ctx context.Context, l *lab) ([]result, error) {
 		}
 		defer d.end()
 		peers = append(peers, "dtach, the program draws anew")
-		cs = append(cs, contender{"ms", l.attaching(d.dir, d.env(), l.dtach, "-a", d.socket(), "-r", "winch", "-z", "-E")})
+		cs = append(cs, contender{"ms", l.attaching(d.dir, d.env(), lastWord, l.dtach, "-a", d.socket(), "-r", "winch", "-z", "-E")})
 	}
 	socket, err := l.socketOf(ctx, h, id)
 	if err != nil {
@@ -84,8 +84,8 @@ func measureAttach(ctx context.Context, l *lab) ([]result, error) {
 		result{What: "attach: from dialling the supervisor to the whole screen", Value: s[len(s)-1]}), nil
 }
 
-// attaching times one client. It is killed as soon as it has drawn the screen.
-func (l *lab) attaching(dir string, env []string, argv ...string) func(context.Context) ([]float64, error) {
+// attaching times one client until a word is on its terminal. Then it is killed.
+func (l *lab) attaching(dir string, env []string, word string, argv ...string) func(context.Context) ([]float64, error) {
 	return func(ctx context.Context) ([]float64, error) {
 		t, err := openTerminal()
 		if err != nil {
@@ -99,7 +99,7 @@ func (l *lab) attaching(dir string, env []string, argv ...string) func(context.C
 		if err != nil {
 			return nil, err
 		}
-		err = t.await(limit, lastWord)
+		err = t.await(limit, word)
 		took := time.Since(began)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMedianAndRangeAreShownTogether(t *testing.T) {
@@ -79,6 +80,26 @@ func TestUnknownRowsAndArgumentsAreRefused(t *testing.T) {
 		if err := Run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q is taken", args)
 		}
+	}
+}
+
+func TestAWordIsFoundAcrossPiecesAndPiecesOfOneScreenCountOnce(t *testing.T) {
+	var out tally
+	found := out.expect("alpha")
+	at := time.Unix(1, 0)
+	for i, piece := range []string{"al", "p al", "ph", "a alpha"} {
+		if len(found) > 0 {
+			t.Errorf("found before piece %d", i)
+		}
+		at = at.Add(between / 2)
+		out.add([]byte(piece), at)
+	}
+	if got := <-found; !got.Equal(at) {
+		t.Errorf("found at %v, want %v", got, at)
+	}
+	out.add([]byte("alpha"), at.Add(between)) // nobody waits for it any more
+	if b, n := out.counts(); b != 20 || n != 2 {
+		t.Errorf("%d bytes in %d screens, want 20 in 2", b, n)
 	}
 }
 

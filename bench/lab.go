@@ -101,7 +101,7 @@ func (l *lab) build(ctx context.Context) error {
 		l.bin = abs
 	} else {
 		l.bin = bin
-		if err := l.goBuild(ctx, bin+"/", "pasar/cmd/pasar", "pasar/cmd/pasard", "pasar/cmd/pasar-supervisor"); err != nil {
+		if err := l.goBuild(ctx, bin+"/", "pasar/cmd/pasar", "pasar/cmd/pasard", "pasar/cmd/pasar-supervisor", "pasar/cmd/pasar-console"); err != nil {
 			return err
 		}
 	}

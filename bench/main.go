@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	rowList := fs.String("rows", "", "measure only these `ROWS`, by name with commas between")
 	asJSON := fs.Bool("json", false, "print one JSON object instead of the table")
 	list := fs.Bool("list", false, "list the rows and measure nothing")
-	fs.StringVar(&o.bin, "bin", "", "measure the pasar, pasard and pasar-supervisor in `DIR` instead of building them")
+	fs.StringVar(&o.bin, "bin", "", "measure the pasar, pasard, pasar-supervisor and pasar-console in `DIR` instead of building them")
 	fs.StringVar(&o.tmp, "dir", "", "make the temporary directory in `DIR`, whose file system counts; else where the system has such")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -136,6 +136,7 @@ func rows() []row {
 		{"echo", "a key and its echo", measureEcho},
 		{"stopped", "a job's speed while its client is stopped", measureStopped},
 		{"flood", "asking while jobs flood and their clients are stopped", measureFlood},
+		{"console", "the full-screen console, idle and in a flood", measureConsole},
 		{"go", "the Go benchmarks of the packages", measureGo},
 	}
 }

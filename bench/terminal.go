@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The size of every terminal here, which is that of a job that nobody watches.
+// The size of a terminal here until it is given another, which is that of a job that nobody watches.
 const termCols, termRows = 120, 40
 
 // A terminal is a person's: what a client writes on it is read by us.
@@ -42,6 +42,13 @@ func openTerminal() (*terminal, error) {
 		return nil, fmt.Errorf("open terminal: %w", err)
 	}
 	return &terminal{master, slave}, nil
+}
+
+func (t *terminal) resize(cols, rows int) error {
+	if err := unix.IoctlSetWinsize(int(t.slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)}); err != nil {
+		return fmt.Errorf("set the terminal's size: %w", err)
+	}
+	return nil
 }
 
 func (t *terminal) close() {
