@@ -45,17 +45,10 @@ func GPUCellsOf(g *pasar.GPUView) GPUCells {
 
 // roleOf is the role that one of this package's sequences stands for.
 func roleOf(code string) Role {
-	switch code {
-	case dim:
-		return Faint
-	case red:
-		return Bad
-	case green:
-		return Good
-	case yellow:
-		return Warn
-	case blue:
-		return Calm
+	for role, c := range codes {
+		if c == code {
+			return role
+		}
 	}
 	return Plain
 }

@@ -82,16 +82,8 @@ func spans(text string) Line {
 			look = Span{}
 		case bold:
 			look.Bold = true
-		case dim:
-			look.Role = Faint
-		case red:
-			look.Role = Bad
-		case green:
-			look.Role = Good
-		case yellow:
-			look.Role = Warn
-		case blue:
-			look.Role = Calm
+		default:
+			look.Role = roleOf("\x1b[" + code + "m")
 		}
 	}
 }

@@ -13,8 +13,10 @@ func StateRole(st pasar.State) Role {
 		return Bad
 	case pasar.Stopping, pasar.Paused:
 		return Calm
+	case pasar.Completed, pasar.Cancelled:
+		return Faint
 	}
-	return Faint
+	return Plain
 }
 
 // StateMark is a job's state in one column.

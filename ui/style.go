@@ -40,18 +40,7 @@ func (s Style) Dim(text string) string { return s.paint(dim, text) }
 // State colours a word by a job's state.
 func (s Style) State(st pasar.State, text string) string { return s.paint(stateColor(st), text) }
 
-func stateColor(st pasar.State) string {
-	switch st {
-	case pasar.Running, pasar.Starting:
-		return green
-	case pasar.Queued, pasar.Awaiting:
-		return yellow
-	case pasar.Failed:
-		return red
-	case pasar.Stopping, pasar.Paused:
-		return blue
-	case pasar.Completed, pasar.Cancelled:
-		return dim
-	}
-	return ""
-}
+func stateColor(st pasar.State) string { return codes[StateRole(st)] }
+
+// codes are the sequences that roles look like.
+var codes = map[Role]string{Good: green, Warn: yellow, Bad: red, Calm: blue, Faint: dim}

@@ -101,9 +101,9 @@ func (c *console) general(act ui.Act) bool {
 	case ui.ActQuit:
 		c.quit()
 	case ui.ActHelp:
-		c.base.open(newTextPage(c, "Help", 0, func(w int) []ui.Line { return ui.Help(c.opt.ReadOnly, w) }))
+		c.base.open(newTextPage(c, "Help", func(w int) []ui.Line { return ui.Help(c.opt.ReadOnly, w) }))
 	case ui.ActGPUs:
-		c.base.open(newTextPage(c, "GPUs", 0, c.gpusText))
+		c.base.open(newTextPage(c, "GPUs", c.gpusText))
 	case ui.ActCloud:
 		c.cloud()
 	case ui.ActSubmit:
@@ -260,7 +260,7 @@ func (c *console) gpusText(width int) []ui.Line {
 // why shows why a job died, why it waits, or how it is doing.
 func (c *console) why(v *pasar.JobView) {
 	id := v.ID
-	c.base.open(newTextPage(c, "Why "+ui.Shown(ui.Name(v)), id, func(width int) []ui.Line {
+	c.base.open(newTextPage(c, "Why "+ui.Shown(ui.Name(v)), func(width int) []ui.Line {
 		by := c.base.market.jobs.byID()
 		if now := by[id]; now != nil {
 			v = now

@@ -11,17 +11,15 @@ import (
 
 // A jobPane is one job: what there is to say of it, and its screen. It stands beside the market, or fills a page.
 type jobPane struct {
-	c       *console
-	id      pasar.JobID
-	view    *pasar.JobView // nil: not known yet
-	known   time.Time      // since when view is what is known
-	missing string         // why it can't be shown
-	live    *live          // its screen; nil: none is wanted
-	top     int            // first line of the text that is seen
-	lines   int            // of the text, and how many of them are seen
-	seen    int
-	at      area // as drawn
-	asking  bool
+	c        *console
+	id       pasar.JobID
+	view     *pasar.JobView // nil: not known yet
+	known    time.Time      // since when view is what is known
+	missing  string         // why it can't be shown
+	live     *live          // its screen; nil: none is wanted
+	at       area           // as drawn
+	scroller                // of the text
+	asking   bool
 
 	metrics   *pasar.MetricsView
 	metricsAt time.Time
@@ -184,8 +182,7 @@ func (j *jobPane) text(width int, now time.Time) []ui.Line {
 
 func (j *jobPane) words(p *painter, a area, now time.Time) {
 	lines := j.text(a.w-1, now)
-	j.lines, j.seen = len(lines), a.h
-	j.top = min(max(j.top, 0), max(0, len(lines)-a.h))
+	j.fit(len(lines), a.h)
 	for y := range min(a.h, len(lines)-j.top) {
 		p.line(a, y, lines[j.top+y])
 	}
@@ -194,7 +191,7 @@ func (j *jobPane) words(p *painter, a area, now time.Time) {
 		if j.top > 0 {
 			more = "more above"
 		}
-		if j.top+a.h < len(lines) {
+		if j.below() {
 			p.right(a, a.h-1, ui.Line{{Text: " " + more + " ", Role: ui.Accent}})
 		}
 	}
@@ -209,8 +206,6 @@ func (j *jobPane) title(p *painter, a area, more ...ui.Span) {
 	}
 	p.rule(a, 0, ui.Cut(title, max(10, a.w-30)), append(right, more...))
 }
-
-func (j *jobPane) wheel(_, _, by int) { j.top += 3 * by }
 
 // A jobPage is a jobPane that fills the screen.
 type jobPage struct {
@@ -233,19 +228,10 @@ func (j *jobPage) draw(p *painter, a area) {
 }
 
 func (j *jobPage) act(act ui.Act) bool {
+	if j.scroller.act(act) {
+		return true
+	}
 	switch act {
-	case ui.ActUp:
-		j.top--
-	case ui.ActDown:
-		j.top++
-	case ui.ActPageUp:
-		j.top -= max(1, j.seen-1)
-	case ui.ActPageDn:
-		j.top += max(1, j.seen-1)
-	case ui.ActFirst:
-		j.top = 0
-	case ui.ActLast:
-		j.top = j.lines
 	case ui.ActNext:
 		j.step(1)
 	case ui.ActPrev:

@@ -29,7 +29,7 @@ func TestAPanicPutsTheTerminalBackFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.base.open(broken{newTextPage(c, "", 0, nil)})
+	c.base.open(broken{newTextPage(c, "", nil)})
 	var said any
 	func() {
 		defer func() { said = recover() }()

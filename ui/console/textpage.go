@@ -6,7 +6,6 @@ import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
 
-	"pasar"
 	"pasar/ui"
 )
 
@@ -15,15 +14,52 @@ type textPage struct {
 	c     *console
 	title string
 	make  func(width int) []ui.Line
-	top   int
-	job   pasar.JobID // that it is about; 0: none
-	lines []ui.Line   // as drawn last
+	lines []ui.Line // as drawn last
 	find  finder
-	seen  int
+	scroller
 }
 
-func newTextPage(c *console, title string, id pasar.JobID, make func(width int) []ui.Line) *textPage {
-	return &textPage{c: c, title: title, make: make, job: id}
+// A scroller is how far a page of lines is scrolled.
+type scroller struct {
+	top  int // first line that is seen
+	all  int // lines that there are, and
+	seen int // how many of them are, as drawn last
+}
+
+// fit takes up how many lines there are, and how many are seen.
+func (s *scroller) fit(all, seen int) {
+	s.all, s.seen = all, seen
+	s.top = min(max(s.top, 0), max(0, all-seen))
+}
+
+// below reports whether there are lines below those that are seen.
+func (s *scroller) below() bool { return s.top+s.seen < s.all }
+
+func (s *scroller) wheel(_, _, by int) { s.top += 3 * by }
+
+// act scrolls; false if that isn't what is asked for.
+func (s *scroller) act(act ui.Act) bool {
+	switch act {
+	case ui.ActUp:
+		s.top--
+	case ui.ActDown:
+		s.top++
+	case ui.ActPageUp:
+		s.top -= max(1, s.seen-1)
+	case ui.ActPageDn:
+		s.top += max(1, s.seen-1)
+	case ui.ActFirst:
+		s.top = 0
+	case ui.ActLast:
+		s.top = s.all
+	default:
+		return false
+	}
+	return true
+}
+
+func newTextPage(c *console, title string, make func(width int) []ui.Line) *textPage {
+	return &textPage{c: c, title: title, make: make}
 }
 
 func (t *textPage) place() ui.Place { return ui.InText }
@@ -33,8 +69,8 @@ func (t *textPage) close()          {}
 func (t *textPage) draw(p *painter, a area) {
 	t.find.heading(p, a, t.title, t.c)
 	a = a.rows(1, a.h).cols(1, a.w-2)
-	t.lines, t.seen = t.make(a.w), a.h
-	t.top = min(max(t.top, 0), max(0, len(t.lines)-a.h))
+	t.lines = t.make(a.w)
+	t.fit(len(t.lines), a.h)
 	for y := range min(a.h, len(t.lines)-t.top) {
 		l := t.lines[t.top+y]
 		if t.find.hits(l.String()) {
@@ -42,25 +78,16 @@ func (t *textPage) draw(p *painter, a area) {
 		}
 		p.line(a, y, l)
 	}
-	if t.top+a.h < len(t.lines) {
+	if t.below() {
 		p.right(a, a.h-1, ui.Line{{Text: " more: arrows ", Role: ui.Accent}})
 	}
 }
 
 func (t *textPage) act(act ui.Act) bool {
+	if t.scroller.act(act) {
+		return true
+	}
 	switch act {
-	case ui.ActUp:
-		t.top--
-	case ui.ActDown:
-		t.top++
-	case ui.ActPageUp:
-		t.top -= max(1, t.seen-1)
-	case ui.ActPageDn:
-		t.top += max(1, t.seen-1)
-	case ui.ActFirst:
-		t.top = 0
-	case ui.ActLast:
-		t.top = len(t.lines)
 	case ui.ActSearch:
 		t.find.ask(t.c)
 	case ui.ActAgain:
@@ -81,8 +108,6 @@ func (t *textPage) seek() {
 		t.c.say(ui.Warn, "not found: "+t.find.text)
 	}
 }
-
-func (t *textPage) wheel(_, _, by int) { t.top += 3 * by }
 
 func (t *textPage) typed(ev *tcell.EventKey) bool { return t.find.typed(ev, t.seek) }
 
