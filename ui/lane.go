@@ -70,7 +70,9 @@ func (b *Bar) draw(c *cells, begin, end int, s *looks, selected, ascii bool) {
 	default:
 		look.Role = Faint
 	}
-	look.Bold, look.Back = selected, selected
+	if selected {
+		look.Bold, look.Hue, look.Role = true, 0, Accent
+	}
 	for i := begin; i < end; i++ {
 		c.set(i, sign, look, b.Job)
 	}

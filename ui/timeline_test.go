@@ -117,7 +117,7 @@ func TestAClickIsResolvedToTheJobThatIsDrawnThere(t *testing.T) {
 		t.Error(got)
 	}
 	for _, s := range line {
-		if strings.HasPrefix(s.Text, "#3") && (!s.Bold || !s.Back || s.Hue != 5) {
+		if strings.HasPrefix(s.Text, "#3") && (!s.Bold || !s.Back || s.Role != Accent) {
 			t.Errorf("the job that is selected looks like %+v", s)
 		}
 	}

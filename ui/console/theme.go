@@ -86,8 +86,13 @@ func (t theme) role(r ui.Role) tcell.Color {
 
 // onFill is the colour of text on a filled background.
 func (t theme) onFill() tcell.Color {
-	if t.light {
+	switch {
+	case t.light && t.colors >= 256:
+		return tcell.PaletteColor(231)
+	case t.light:
 		return tcell.PaletteColor(15)
+	case t.colors >= 256:
+		return tcell.PaletteColor(16)
 	}
 	return tcell.PaletteColor(0)
 }
