@@ -74,7 +74,7 @@ func FuzzParseSupervisorVersion(f *testing.F) {
 	f.Add("pasar-supervisor 1.2.3 (protocol 1 to 1)\n")
 	f.Add("pasar-supervisor")
 	f.Fuzz(func(t *testing.T, text string) {
-		if v, ok := parseSupervisorVersion(text); ok != (v != "") {
+		if v, ok := parseVersion("pasar-supervisor", text); ok != (v != "") {
 			t.Errorf("%q, %t of %q", v, ok, text)
 		}
 	})

@@ -137,6 +137,9 @@ const (
 	clientMissing
 	clientBroken
 	clientOther
+	consoleMissing
+	consoleBroken
+	consoleOther
 
 	terminalsFine
 	ptmxBroken
@@ -279,6 +282,9 @@ var diagnoses = [symptoms]struct {
 	clientMissing:     {checkPrograms, levelWarning},
 	clientBroken:      {checkPrograms, levelWarning},
 	clientOther:       {checkPrograms, levelWarning},
+	consoleMissing:    {checkPrograms, levelWarning},
+	consoleBroken:     {checkPrograms, levelWarning},
+	consoleOther:      {checkPrograms, levelWarning},
 
 	terminalsFine: {checkTerminal, levelOK},
 	ptmxBroken:    {checkTerminal, levelProblem},

@@ -40,7 +40,7 @@ func wellMachine(t *testing.T) *sickMachine {
 		t:    t,
 		vars: map[string]string{"HOME": home},
 		data: filepath.Join(home, ".local/share/pasar"),
-		says: map[string]string{"pasar-supervisor": "pasar-supervisor 1.2.3 (protocol 1 to 1)\n", "pasar": `{"schema":1,"version":"1.2.3","daemon":null}`},
+		says: map[string]string{"pasar-supervisor": "pasar-supervisor 1.2.3 (protocol 1 to 1)\n", "pasar-console": "pasar-console 1.2.3 (protocol 1)\n", "pasar": `{"schema":1,"version":"1.2.3","daemon":null}`},
 		seen: daemonSeen{state: socketAnswers, version: "1.2.3", pid: 4711},
 	}
 	m.seen.status = pasar.StatusView{DataDir: m.data, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Place: pasar.Known(pasar.PlaceUnit)}
@@ -110,7 +110,7 @@ func wellMachine(t *testing.T) *sickMachine {
 	} {
 		m.write(m.path(path), text)
 	}
-	for _, name := range []string{"pasard", "pasar-supervisor", "pasar"} {
+	for _, name := range []string{"pasard", "pasar-supervisor", "pasar-console", "pasar"} {
 		m.program(filepath.Join(bin, name))
 	}
 	group := "/sys/fs/cgroup/system.slice"

@@ -11,9 +11,9 @@ import (
 
 // examinePrograms looks for pasar's other programs, and asks them for their versions.
 func examinePrograms(ctx context.Context, p *patient) []finding {
-	out := append(examineSupervisor(ctx, p), examineClient(ctx, p)...)
+	out := append(append(examineSupervisor(ctx, p), examineClient(ctx, p)...), examineConsole(ctx, p)...)
 	if len(out) == 0 {
-		out = append(out, found(programsFine, "", "pasar, pasard and pasar-supervisor are here and of one version, %s", p.version))
+		out = append(out, found(programsFine, "", "pasar, pasard, pasar-supervisor and pasar-console are here and of one version, %s", p.version))
 	}
 	return out
 }
@@ -25,7 +25,7 @@ func examineSupervisor(ctx context.Context, p *patient) []finding {
 	}
 	const again = "install pasar's programs again, all of one version"
 	text, err := p.run(ctx, path, "version")
-	version, ok := parseSupervisorVersion(string(text))
+	version, ok := parseVersion("pasar-supervisor", string(text))
 	switch {
 	case err != nil:
 		return []finding{found(supervisorBroken, again+": no job starts without", "%s does not run: %v", path, err)}
@@ -37,13 +37,31 @@ func examineSupervisor(ctx context.Context, p *patient) []finding {
 	return nil
 }
 
-// parseSupervisorVersion reads "pasar-supervisor VERSION (protocol …)".
-func parseSupervisorVersion(s string) (string, bool) {
+// parseVersion reads "PROGRAM VERSION (protocol …)".
+func parseVersion(program, s string) (string, bool) {
 	f := strings.Fields(s)
-	if len(f) < 2 || f[0] != "pasar-supervisor" {
+	if len(f) < 2 || f[0] != program {
 		return "", false
 	}
 	return f[1], true
+}
+
+func examineConsole(ctx context.Context, p *patient) []finding {
+	const again = "install pasar's programs again, all of one version"
+	path, err := findBeside(p.self, "pasar-console")
+	if err != nil {
+		return []finding{found(consoleMissing, "install it beside pasard, or in ../libexec/pasar: without it there is no `pasar console`", "%v", err)}
+	}
+	text, err := p.run(ctx, path, "--version")
+	switch version, ok := parseVersion("pasar-console", string(text)); {
+	case err != nil:
+		return []finding{found(consoleBroken, again, "%s does not run: %v", path, err)}
+	case !ok:
+		return []finding{found(consoleBroken, again, "%s does not tell its version: %q", path, firstLine(text))}
+	case version != p.version:
+		return []finding{found(consoleOther, again, "%s is version %s, but pasard is %s", path, version, p.version)}
+	}
+	return nil
 }
 
 func examineClient(ctx context.Context, p *patient) []finding {

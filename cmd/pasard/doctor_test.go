@@ -186,6 +186,10 @@ var sicknesses = []struct {
 	}},
 	{"a client that doesn't run", []symptom{clientBroken}, func(m *sickMachine) { delete(m.says, "pasar") }},
 	{"a client that is another program", []symptom{clientBroken}, func(m *sickMachine) { m.says["pasar"] = `{}` }},
+	{"no console", []symptom{consoleMissing}, func(m *sickMachine) { m.remove(filepath.Join(filepath.Dir(m.self), "pasar-console")) }},
+	{"a console that doesn't run", []symptom{consoleBroken}, func(m *sickMachine) { delete(m.says, "pasar-console") }},
+	{"a console that isn't one", []symptom{consoleBroken}, func(m *sickMachine) { m.says["pasar-console"] = "pasar-supervisor 1.2.3" }},
+	{"another version's console", []symptom{consoleOther}, func(m *sickMachine) { m.says["pasar-console"] = "pasar-console 0.9" }},
 	{"another version's client", []symptom{clientOther}, func(m *sickMachine) { m.says["pasar"] = `{"version":"2.0"}` }},
 
 	{"a terminal that can't be opened", []symptom{ptmxBroken}, func(m *sickMachine) { m.openPTY = func() error { return errSick } }},

@@ -195,12 +195,14 @@ func listen(p config.Paths) (*net.UnixListener, error) {
 }
 
 // findSupervisor looks in ../libexec/pasar and beside the daemon.
-func findSupervisor(self string) (string, error) {
+func findSupervisor(self string) (string, error) { return findBeside(self, "pasar-supervisor") }
+
+// findBeside is the path of another of pasar's programs: in ../libexec/pasar or beside this one.
+func findBeside(self, name string) (string, error) {
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
 	dir := filepath.Dir(self)
-	const name = "pasar-supervisor"
 	for _, p := range []string{filepath.Join(dir, "..", "libexec", "pasar", name), filepath.Join(dir, name)} {
 		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
 			return filepath.Clean(p), nil
