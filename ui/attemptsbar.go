@@ -39,6 +39,10 @@ func AttemptsBar(v *pasar.JobView, now time.Time, width int, ascii bool) (bar, l
 				}
 			}
 		}
+		for _, t := range l.failed {
+			at := min(max(int(columnAt(t, l.from, l.to, width)+0.5)-1, 0), width-1)
+			c.set(at, map[bool]string{false: "✗", true: "x"}[ascii], Span{Role: Bad, Bold: true}, 0)
+		}
 	}
 	return c.line(), Line{{Text: l.words(), Role: Faint}}
 }
@@ -62,6 +66,7 @@ type life struct {
 	attempts          int
 	phases            []phase
 	ran, lost, waited time.Duration
+	failed            []time.Time // when attempts did
 }
 
 func lifeOf(v *pasar.JobView, now time.Time) (l life) {
@@ -107,6 +112,9 @@ func lifeOf(v *pasar.JobView, now time.Time) (l life) {
 			l.phases = append(l.phases, phase{lifeLost, from, from.Add(cost)})
 			from = from.Add(cost)
 		}
+		if a.Verdict != nil && a.Verdict.Reason.Failure() {
+			l.failed = append(l.failed, to)
+		}
 		if d := a.Wasted; d != nil && *d > 0 {
 			wasted := min(time.Duration(*d), to.Sub(from))
 			l.lost += wasted
@@ -115,6 +123,9 @@ func lifeOf(v *pasar.JobView, now time.Time) (l life) {
 	}
 	if until.Before(l.to) && !l.from.IsZero() {
 		l.waited += l.to.Sub(until)
+	}
+	if d := v.Lost.QueueWait; d > 0 { // between a failure and somebody's restart it didn't wait
+		l.waited = time.Duration(d)
 	}
 	return l
 }

@@ -3,6 +3,8 @@ package ui
 import (
 	"slices"
 	"strings"
+
+	"pasar"
 )
 
 // Help is what keys and the mouse do, from the table of keys.
@@ -33,7 +35,7 @@ func Help(readOnly bool, width int) []Line {
 		{"click", "choose a job, in the table, in the market or on a GPU; a chosen one opens"},
 		{"click a heading", "sort by it, and the other way round; that of a section opens it"},
 		{"click a hint", "in the bottom row: as its key"},
-		{"click the keeper", "why it looks as it does"},
+		{"click the face", "why it looks as it does"},
 		{"click a job's screen", "its output"},
 		{"right click", "go back, or leave a form"},
 		{"wheel", "scroll; over the market, zoom"},
@@ -45,7 +47,7 @@ func Help(readOnly bool, width int) []Line {
 	for _, l := range [][2]string{
 		{"the colour of a job", "that of its first tag, or else of its name"},
 		{"in a GPU's bar", "what jobs use, what they claim beyond that, what others have, what is free"},
-		{"in the market", "what ran, what runs, what is projected by the estimates there are; ✗ is where one failed"},
+		{"in the market", "what ran, what runs, what is projected by the estimates there are; ✗ is where one failed, ▒ at its end where that isn't known"},
 		{"~", "it is an estimate"},
 	} {
 		out = append(out, entry(l[0], l[1], Plain, width)...)
@@ -54,9 +56,11 @@ func Help(readOnly bool, width int) []Line {
 }
 
 // KeyHints are the keys to hint at in a place, as far as there is room for: each takes its name, its hint and a gap. Help
-// and the ways out come first when there is little.
-func KeyHints(place Place, readOnly bool, width int) (out []Key) {
-	there := func(k Key) bool { return k.Hint != "" && slices.Contains(k.In, place) && !(k.Write && readOnly) }
+// and the ways out come first when there is little. Of keys about a job only those are hinted at that would do something to it.
+func KeyHints(place Place, v *pasar.JobView, readOnly bool, width int) (out []Key) {
+	there := func(k Key) bool {
+		return k.Hint != "" && slices.Contains(k.In, place) && !(k.Write && readOnly) && (!k.Job || v != nil && k.fits(v))
+	}
 	must := func(k Key) bool { return k.Act == ActHelp || k.Act == ActQuit || k.Act == ActBack }
 	need := func(k Key) int { return columns(k.Names[0]) + 1 + columns(k.Hint) + gap }
 	for _, k := range Keys {
@@ -79,7 +83,24 @@ func KeyHints(place Place, readOnly bool, width int) (out []Key) {
 	return out
 }
 
-const helpLabel = 20
+// fits reports whether a key does something to a job in its state.
+func (k Key) fits(v *pasar.JobView) bool {
+	switch k.Act {
+	case ActAttach:
+		return v.State.Active()
+	case ActCancel, ActBid:
+		return !v.State.Finished()
+	case ActPause:
+		return v.State == pasar.Paused || v.State == pasar.Running && v.Pausable
+	case ActHold:
+		return v.State == pasar.Queued
+	case ActRestart:
+		return v.State.Finished()
+	}
+	return true
+}
+
+const helpLabel = 22
 
 // entry is a word and what it means, wrapped in a column of its own.
 func entry(word, text string, role Role, width int) []Line {

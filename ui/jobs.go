@@ -91,7 +91,10 @@ func rowAbout(v *pasar.JobView, now time.Time) string {
 		return "in about " + roughly(v.Projected.Start.Sub(now)) + "; " + pasar.Clean(v.Waiting.Sentence)
 	}
 	if !v.State.Finished() {
-		return About(v, now)
+		if about := About(v, now); about != "" {
+			return about
+		}
+		return shown(v)
 	}
 	var parts []string
 	if n := ran(v); n > 1 {
@@ -114,6 +117,14 @@ func rowAbout(v *pasar.JobView, now time.Time) string {
 		parts = append(parts, "hint: "+pasar.Clean(v.Verdict.Hint))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// CommandLine is a job's command as a line for a shell, exactly: of a line for a shell, the line. It is not cleaned.
+func CommandLine(v *pasar.JobView) string {
+	if a := v.Argv; len(a) == 3 && a[0] == "/bin/sh" && a[1] == "-c" {
+		return string(a[2])
+	}
+	return pasar.Quote(v.Argv)
 }
 
 // shown is a job's command as it was typed: of a line for a shell, the line.

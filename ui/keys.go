@@ -27,6 +27,7 @@ const (
 	ActRestart     Act = "restart"
 	ActHold        Act = "hold"
 	ActSubmit      Act = "submit"
+	ActLike        Act = "another"
 	ActWhy         Act = "why"
 	ActFollow      Act = "follow"
 	ActCloud       Act = "cloud"
@@ -83,13 +84,14 @@ var Keys = []Key{
 	{ActReject, []string{"x"}, "reject", "reject what is marked", []Place{InApprovals}, true, false},
 	{ActAttach, []string{"a"}, "attach", "attach to its terminal; the console steps aside until you detach", []Place{InMarket, InJob}, false, true},
 	{ActSubmit, []string{"s"}, "submit", "submit a job", []Place{InMarket, InJob}, true, false},
+	{ActCancel, []string{"x"}, "cancel", "cancel it", []Place{InMarket, InJob}, true, true},
 	{ActBid, []string{"b"}, "bid", "change its bid, seeing who would move", []Place{InMarket, InJob}, true, true},
 	{ActWhy, []string{"w"}, "why", "why it died, why it waits, or how it is doing", []Place{InMarket, InJob}, false, true},
 	{ActFollow, []string{"f"}, "log", "follow its output", []Place{InMarket, InJob}, false, true},
+	{ActRestart, []string{"r"}, "restart", "start it again once it has ended, with changes if you like", []Place{InMarket, InJob}, true, true},
+	{ActLike, []string{"S"}, "another", "submit another job like it, with changes to anything", []Place{InMarket, InJob}, true, true},
 	{ActPause, []string{"p"}, "pause", "pause it at a checkpoint, or resume it", []Place{InMarket, InJob}, true, true},
 	{ActHold, []string{"H"}, "hold", "hold it back while it waits, or release it", []Place{InMarket, InJob}, true, true},
-	{ActCancel, []string{"x"}, "cancel", "cancel it", []Place{InMarket, InJob}, true, true},
-	{ActRestart, []string{"r"}, "restart", "start it again once it has ended, with changes if you like", []Place{InMarket, InJob}, true, true},
 	{ActFilter, []string{"/"}, "filter", "show only some jobs: words, #42, @tag, state:failed, by:ada; - before a word leaves those out", []Place{InMarket}, false, false},
 	{ActAll, []string{"Esc"}, "", "show all jobs again", []Place{InMarket}, false, false},
 	{ActSort, []string{"o"}, "sort", "sort by the next column", []Place{InMarket}, false, false},
@@ -102,15 +104,15 @@ var Keys = []Key{
 	{ActLast, []string{"End", "G"}, "", "to the last; in output, follow it again", []Place{InMarket, InJob, InOutput, InText}, false, false},
 	{ActPrev, []string{"["}, "", "the job before it", []Place{InJob}, false, false},
 	{ActNext, []string{"]"}, "", "the job after it", []Place{InJob}, false, false},
-	{ActPrevAttempt, []string{"["}, "attempt before", "the output of the attempt before", []Place{InOutput}, false, false},
+	{ActPrevAttempt, []string{"["}, "", "the output of the attempt before", []Place{InOutput}, false, false},
 	{ActNextAttempt, []string{"]"}, "", "the output of the attempt after", []Place{InOutput}, false, false},
 	{ActSearch, []string{"/"}, "search", "search in the text", []Place{InOutput, InText}, false, false},
-	{ActAgain, []string{"n"}, "", "search on, upwards", []Place{InOutput, InText}, false, false},
+	{ActAgain, []string{"n"}, "search on", "search on, upwards", []Place{InOutput, InText}, false, false},
 	{ActEarlier, []string{"Left"}, "", "earlier in the market", []Place{InMarket}, false, false},
 	{ActLater, []string{"Right"}, "", "later in the market", []Place{InMarket}, false, false},
 	{ActZoomIn, []string{"+", "="}, "", "less time, larger", []Place{InMarket}, false, false},
 	{ActZoomOut, []string{"-"}, "", "more time, smaller", []Place{InMarket}, false, false},
-	{ActNow, []string{"0"}, "", "back to now", []Place{InMarket}, false, false},
+	{ActNow, []string{"0"}, "", "back to now, as far into it as before", []Place{InMarket}, false, false},
 	{ActGPUs, []string{"g"}, "gpus", "every GPU, and who is on it", []Place{InMarket, InJob}, false, false},
 	{ActCloud, []string{"c"}, "cloud", "rented GPUs, and what awaits approval", []Place{InMarket, InJob}, false, false},
 	{ActHelp, []string{"?", "F1"}, "help", "this help", []Place{InMarket, InJob, InOutput, InText, InApprovals}, false, false},

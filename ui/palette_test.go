@@ -31,3 +31,35 @@ func TestHuesAreAllUsedAlike(t *testing.T) {
 		}
 	}
 }
+
+func TestJobsThatAreSeenTogetherHaveColoursOfTheirOwn(t *testing.T) {
+	var jobs []*pasar.JobView
+	for i := range Hues {
+		jobs = append(jobs, &pasar.JobView{ID: pasar.JobID(i), Tags: []string{"tag" + string(rune('a'+i))}})
+	}
+	var p Palette
+	p.See(jobs[:5])
+	had := map[int]int{}
+	for i, v := range jobs[:5] {
+		had[i] = p.Hue(v)
+	}
+	p.See(jobs)
+	seen := map[int]bool{}
+	for i, v := range jobs {
+		hue := p.Hue(v)
+		if seen[hue] || hue < 1 || hue > Hues {
+			t.Errorf("%d: hue %d", i, hue)
+		}
+		seen[hue] = true
+		if was, ok := had[i]; ok && was != hue {
+			t.Errorf("%d had hue %d and has %d", i, was, hue)
+		}
+	}
+	p.See(append(jobs, nil, &pasar.JobView{Name: "one more"})) // more than there are colours
+	if hue := p.Hue(&pasar.JobView{Name: "one more"}); hue < 1 || hue > Hues {
+		t.Error(hue)
+	}
+	if p.Hue(nil) != 1 || (&Palette{}).Hue(jobs[0]) != Hue(jobs[0]) {
+		t.Error("who isn't seen has the hue that it has alone")
+	}
+}

@@ -22,7 +22,7 @@ func StateRole(st pasar.State) Role {
 // StateMark is a job's state in one column.
 func StateMark(st pasar.State, ascii bool) string {
 	marks := map[pasar.State][2]string{
-		pasar.Awaiting: {"?", "?"}, pasar.Queued: {"·", "."}, pasar.Starting: {"○", "o"}, pasar.Running: {"●", "*"}, pasar.Stopping: {"◌", "!"},
+		pasar.Awaiting: {"?", "?"}, pasar.Queued: {"○", "o"}, pasar.Starting: {"●", "*"}, pasar.Running: {"●", "*"}, pasar.Stopping: {"◌", "!"},
 		pasar.Paused: {"‖", "="}, pasar.Completed: {"✓", "+"}, pasar.Failed: {"✗", "x"}, pasar.Cancelled: {"–", "-"},
 	}
 	m, ok := marks[st]
