@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/tview"
 
 	"pasar"
 	"pasar/ipc"
@@ -19,6 +20,11 @@ import (
 
 // capture takes the keys that mean the same everywhere.
 func (c *console) capture(ev *tcell.EventKey) *tcell.EventKey {
+	if ev.Modifiers()&tcell.ModAlt != 0 && ev.Key() != tcell.KeyEsc { // Esc, and at once another key: terminals send both alike
+		c.root.InputHandler()(tcell.NewEventKey(tcell.KeyEsc, 0, tcell.ModNone), func(p tview.Primitive) { c.app.SetFocus(p) })
+		ev = tcell.NewEventKey(ev.Key(), ev.Rune(), ev.Modifiers()&^tcell.ModAlt)
+	}
+	c.message = message{} // who goes on has read it
 	name := keyName(ev)
 	for _, k := range ui.Keys {
 		if len(k.In) == 1 && k.In[0] == ui.Anywhere && len(k.Names) > 0 && k.Names[0] == name {
@@ -142,6 +148,8 @@ func (c *console) about(act ui.Act, v *pasar.JobView) bool {
 		c.cancelForm(v)
 	case ui.ActRestart:
 		c.restartForm(v)
+	case ui.ActLike:
+		c.likeForm(v)
 	default:
 		return false
 	}

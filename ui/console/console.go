@@ -40,6 +40,7 @@ type console struct {
 
 	snap    *ui.Snapshot // never nil
 	gauges  *gauges
+	palette ui.Palette
 	message message
 	draws   atomic.Int64 // how often the screen was drawn
 	dialog  *dialog      // that is open; nil: none is
@@ -232,6 +233,7 @@ func (c *console) take() {
 	was := c.snap
 	c.snap = s
 	c.gauges.take(s)
+	c.palette.See(s.Jobs)
 	c.base.market.time.keep(was)
 	c.base.changed()
 	if was.Lost != "" && s.Lost == "" && !c.message.until.IsZero() {

@@ -57,7 +57,7 @@ func (d *dialog) field(label, text, hint string) *dialog {
 
 // box adds a box to check.
 func (d *dialog) box(label, says string) *dialog {
-	b := tview.NewCheckbox().SetLabel(label + "  ")
+	b := tview.NewCheckbox().SetLabel(label + "  ").SetCheckedString(tview.Escape("[x]")).SetUncheckedString(tview.Escape("[ ]"))
 	b.SetChangedFunc(func(bool) { d.changed() })
 	d.boxes[label] = b
 	d.beside[b] = says
@@ -73,7 +73,7 @@ func (d *dialog) on(label string) bool { return d.boxes[label].IsChecked() }
 
 // buttons adds the button that does it, and the one that doesn't.
 func (d *dialog) buttons(do string) *dialog {
-	d.form.AddButton(do, d.enter).AddButton("Esc: leave it", d.leave)
+	d.form.AddButton(do, d.enter).AddButton("Back", d.leave)
 	return d
 }
 
@@ -245,6 +245,9 @@ func (d *dialog) hints(p *painter, form area) {
 			continue // scrolled away
 		}
 		at := label + 1
+		if item.HasFocus() {
+			p.text(area{x - 1, y, 1, 1}, 0, ui.Accent, ">")
+		}
 		if f, ok := item.(*tview.InputField); ok {
 			if f.GetText() == "" {
 				st := p.theme.field().Dim(true)
@@ -252,7 +255,7 @@ func (d *dialog) hints(p *painter, form area) {
 			}
 			continue
 		}
-		p.text(area{x + at + 3, y, w - at - 3, 1}, 0, ui.Faint, d.beside[item])
+		p.text(area{x + at + 5, y, w - at - 5, 1}, 0, ui.Faint, d.beside[item])
 	}
 }
 

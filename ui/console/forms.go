@@ -37,10 +37,12 @@ func (c *console) cancelForm(v *pasar.JobView) {
 		}
 		return []ui.Line{{{Text: what}}}
 	}
-	d.box("Now", "without the grace: SIGKILL at once")
+	if v.State.Active() {
+		d.box("Now", "without the grace: SIGKILL at once")
+	}
 	d.buttons("Cancel the job")
 	d.do = func() []ui.Line {
-		r := ipc.JobsRequest{Request: d.asks, Jobs: []pasar.JobID{v.ID}, Now: d.on("Now")}
+		r := ipc.JobsRequest{Request: d.asks, Jobs: []pasar.JobID{v.ID}, Now: d.boxes["Now"] != nil && d.on("Now")}
 		var a ipc.JobsAnswer
 		d.send(func(ctx context.Context, cl *ipc.Client) (err error) {
 			a, err = cl.Cancel(ctx, r)
@@ -60,14 +62,17 @@ func (c *console) bidForm(v *pasar.JobView) {
 	d := newDialog(c, "Bid of "+ui.Shown(ui.Name(v)))
 	d.room = 9
 	d.head = func() []ui.Line { return []ui.Line{{{Text: "Higher bids start first."}}} }
-	d.field("Bid", strconv.FormatInt(int64(v.Bid), 10), "a whole number")
+	d.field("Bid", "", "a whole number; now it is "+strconv.FormatInt(int64(v.Bid), 10))
 	waits := !v.State.Active()
 	if waits {
 		d.box("Preempt", "it may stop running jobs with a lower bid, once")
 	}
 	d.buttons("Bid")
 	request := func() (ipc.BidRequest, error) {
-		bid, err := submission.ParseBid(d.text("Bid"))
+		bid, err := v.Bid, error(nil)
+		if d.text("Bid") != "" {
+			bid, err = submission.ParseBid(d.text("Bid"))
+		}
 		r := ipc.BidRequest{Request: d.asks, Job: v.ID, Bid: bid}
 		if waits {
 			r.Preempt = d.on("Preempt")
@@ -75,6 +80,10 @@ func (c *console) bidForm(v *pasar.JobView) {
 		return r, err
 	}
 	d.foresee = func() {
+		if d.text("Bid") == "" && !(waits && d.on("Preempt")) {
+			d.notes = []ui.Line{{{Text: "Type a bid to see who would start when, wait longer or be stopped.", Role: ui.Faint}}}
+			return
+		}
 		r, err := request()
 		if err != nil {
 			d.notes = bad(err.Error())
@@ -166,23 +175,55 @@ func refusal(err error) []ui.Line {
 var fieldNames = strings.NewReplacer("without --cwd the job runs in this one", "an empty field is the console's", "--cwd", "directory:", "--mem", "GPU memory", "--gpus", "GPUs", "--ram", "host memory", "--name", "name:", "--tag", "tags:",
 	"--note", "note:", "--time", "takes about:", "--bid", "bid:")
 
+// A draft is what a form to submit is filled with at first, by the names of its fields.
+type draft map[string]string
+
+// likeForm submits a job like another one.
+func (c *console) likeForm(v *pasar.JobView) {
+	w := draft{"Command": ui.CommandLine(v), "Directory": string(v.Cwd), "Name": v.Name, "Bid": strconv.FormatInt(int64(v.Bid), 10), "Tags": strings.Join(v.Tags, " ")}
+	if v.EstRuntime != nil && v.EstSource != nil && *v.EstSource == "estimate" {
+		w["Takes about"] = v.EstRuntime.String()
+	}
+	if v.Note != nil {
+		w["Note"] = *v.Note
+	}
+	claim := v.Claim.Asked()
+	w["GPUs"] = strconv.Itoa(claim.GPUs)
+	switch {
+	case claim.Auto:
+		w["GPU memory"] = "auto"
+	case claim.Mem > 0:
+		w["GPU memory"] = claim.Mem.String()
+	}
+	if claim.RAM > 0 {
+		w["Host memory"] = claim.RAM.String()
+	}
+	c.submitWith("Submit another like "+ui.Shown(ui.Name(v)), w)
+}
+
 // submitForm submits a job.
 func (c *console) submitForm() {
-	d := newDialog(c, "Submit a job")
-	d.room = 6
 	here, err := os.Getwd()
 	if err != nil {
 		here = "/"
 	}
-	bid := c.opt.Bid
-	d.field("Command", "", "python train.py --epochs 3")
-	d.field("Directory", here, "")
-	d.field("Name", "", "that of the program or script")
-	d.field("Takes about", "", "2h or 90m: an estimate; it never kills")
+	c.submitWith("Submit a job", draft{"Directory": here})
+}
+
+func (c *console) submitWith(title string, w draft) {
+	d := newDialog(c, title)
+	d.room = 6
+	d.field("Command", w["Command"], "python train.py --epochs 3")
+	d.field("Directory", w["Directory"], "the console's")
+	d.field("Name", w["Name"], "that of the program or script")
+	d.field("Takes about", w["Takes about"], "2h or 90m: an estimate; it never kills")
 	d.claimFields("1; 0 for none", "a slice such as 24G, or auto; else whole GPUs", "none is asked for")
-	d.field("Bid", "", strconv.FormatInt(int64(bid), 10))
-	d.field("Tags", "", "words to find it by")
-	d.field("Note", "", "")
+	for _, label := range []string{"GPUs", "GPU memory", "Host memory"} {
+		d.fields[label].SetText(w[label])
+	}
+	d.field("Bid", w["Bid"], strconv.FormatInt(int64(c.opt.Bid), 10))
+	d.field("Tags", w["Tags"], "words to find it by")
+	d.field("Note", w["Note"], "")
 	d.box("Hold", "keep it from starting until it is released")
 	d.box("Preempt", "it may stop running jobs with a lower bid, once")
 	d.buttons("Submit")

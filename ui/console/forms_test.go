@@ -26,8 +26,6 @@ func TestAskingTwiceIsAskingOnce(t *testing.T) {
 	if verbs, _ := d.told(); len(verbs) != 1 {
 		t.Errorf("asked %v", verbs)
 	}
-	s.press("Esc")
-	s.sees("#900 submitted")
 }
 
 func TestARepeatAfterALostConnectionIsTheSameRequest(t *testing.T) {

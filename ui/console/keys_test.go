@@ -148,7 +148,9 @@ func TestABidShowsWhoWouldMoveBeforeItIsMade(t *testing.T) {
 	s := show(t, d, 100, 40)
 	s.sees("train-3")
 	s.press("Down", "Down", "b")
-	s.sees("Bid of #3", "1 job would wait longer", "train-4")
+	s.sees("Bid of #3", "now it is 1000", "Type a bid to see")
+	s.types("1")
+	s.sees("1 job would wait longer", "train-4")
 	if verbs, _ := d.told(); len(verbs) > 0 {
 		t.Fatalf("looking asked for %v", verbs)
 	}
@@ -381,9 +383,9 @@ func TestJobsAreFilteredAndSorted(t *testing.T) {
 	s.press("Esc") // leaves the typing, and takes the filter back
 	s.sees("train-7")
 	s.press("o")
-	s.sees("ID↓")
+	s.sees("ID↑")
 	s.press("O")
-	text := s.sees("ID↑")
+	text := s.sees("ID↓")
 	if strings.Index(text, "train-2 ") > strings.Index(text, "train-1 ") {
 		t.Errorf("not the other way round:\n%s", text)
 	}
@@ -397,9 +399,10 @@ func TestTheMarketIsZoomedAndScrolled(t *testing.T) {
 	s.press("+", "+")
 	s.sees("- 1h +")
 	s.press("Left", "Left", "Left", "Left")
-	s.misses("now ")
+	s.sees("Wed 4 Mar", "0 now")
 	s.press("0")
-	s.sees("- 2h +", "now")
+	s.misses("0 now")
+	s.sees("- 1h +", "now")
 }
 
 func TestLeavingIsAsked(t *testing.T) {
@@ -425,4 +428,46 @@ func TestLeavingIsAsked(t *testing.T) {
 	if err := s.ends(); err != nil && err != context.Canceled {
 		t.Error(err)
 	}
+}
+
+func TestAJobIsSubmittedLikeAnother(t *testing.T) {
+	d := someJobs(t)
+	d.jobs[5].Argv, d.jobs[5].Cwd, d.jobs[5].Tags = []pasar.Arg{"python", "fail it.py", "[0]"}, "/tmp", []string{"llm"}
+	d.jobs[5].Claim = pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: 24 * pasar.GiB}.View()
+	s := show(t, d, 100, 40)
+	s.sees("train-6")
+	s.press("Down", "Down", "Down", "Down", "Down", "S")
+	s.sees("Submit another like #6 train-6", "python 'fail it.py' '[0]'")
+	s.types(" --fixed")
+	s.press("Enter")
+	s.sees("#900 submitted")
+	_, bodies := d.told()
+	spec := bodies[0].(ipc.SubmitRequest).Spec
+	if string(spec.Argv[2]) != "python 'fail it.py' '[0]' --fixed" || spec.Cwd != "/tmp" || spec.Name != "train-6" || spec.Claim.Mem != 24*pasar.GiB || !slices.Equal(spec.Tags, []string{"llm"}) {
+		t.Errorf("submitted %+v", spec)
+	}
+}
+
+func TestEscAndAKeyAtOnceAreTwoKeys(t *testing.T) {
+	d := someJobs(t)
+	s := show(t, d, 100, 40)
+	s.sees("train-6")
+	s.press("w")
+	s.sees("Why #1")
+	s.in(func() { s.c.app.QueueEvent(tcell.NewEventKey(tcell.KeyRune, '/', tcell.ModAlt)) })
+	s.sees("filter:", "Finished") // it went back, and then asked
+	s.types("state:failed zzz")
+	s.sees("No job matches")
+}
+
+func TestOnlyKeysThatDoSomethingAreHintedAt(t *testing.T) {
+	s := show(t, someJobs(t), 140, 40)
+	s.sees("train-6", "a attach", "x cancel")
+	s.misses("r restart", "H hold")
+	s.press("Down", "Down")
+	s.sees("H hold", "x cancel")
+	s.misses("a attach")
+	s.press("End")
+	s.sees("r restart", "S another")
+	s.misses("x cancel", "b bid")
 }

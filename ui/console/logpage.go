@@ -23,6 +23,7 @@ type logPage struct {
 	loose bool // it doesn't follow
 	width int  // columns and rows, as drawn last
 	rows  int
+	below int // lines below the last one that is seen, as drawn last
 }
 
 // A spot is a row of a log: a line, of all that there ever were, and a row of that line.
@@ -40,7 +41,9 @@ func (l *logPage) close()          { l.out.stop() }
 
 func (l *logPage) draw(p *painter, a area) {
 	lines := l.out.look()
-	l.find.heading(p, a, "Output of "+l.name+"  ("+l.state(lines)+")", l.c)
+	defer func(head area) { // it says where this is, once that has been drawn
+		l.find.heading(p, head, "Output of "+l.name+"  ("+l.state(lines)+")", l.c)
+	}(a)
 	a = a.rows(1, a.h)
 	l.width, l.rows = a.w, a.h
 	if a.w < 1 || a.h < 1 {
@@ -59,6 +62,7 @@ func (l *logPage) draw(p *painter, a area) {
 	}
 	y := 0
 	for i, row := l.at.line, l.at.row; i < lines.past() && y < a.h; i, row = i+1, 0 {
+		l.below = lines.past() - 1 - i
 		s := l.render(lines, i)
 		for n := rowsOf(s); row < n && y < a.h; row, y = row+1, y+1 {
 			drawCells(p, a, y, s, row)
@@ -77,9 +81,9 @@ func (l *logPage) state(lines lines) string {
 	if lines.note != "" {
 		parts = append(parts, ui.Shown(lines.note))
 	}
-	switch below := lines.past() - 1 - l.at.line; {
+	switch {
 	case l.loose:
-		parts = append(parts, fmt.Sprintf("%d lines below: End", max(0, below)))
+		parts = append(parts, fmt.Sprintf("%d lines below: End", l.below))
 	case lines.note == "":
 		parts = append(parts, "following")
 	}

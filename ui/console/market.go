@@ -238,7 +238,7 @@ func (m *market) gpus(p *painter, a area, rows []gpuRow) {
 	jobs := m.jobs.byID()
 	hue := func(id pasar.JobID) int {
 		if v := jobs[id]; v != nil {
-			return ui.Hue(v)
+			return m.c.palette.Hue(v)
 		}
 		return 0
 	}

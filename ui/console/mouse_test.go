@@ -13,9 +13,10 @@ func TestEverythingIsDoneByMouseToo(t *testing.T) {
 	d := someJobs(t)
 	s := show(t, d, 120, 40)
 	s.click("train-3  ") // choose,
-	s.click("b bid")     // a hint
-	s.sees("Bid of #3", "would start now")
-	s.click("Esc: leave it")
+	s.sees("H hold")
+	s.click("b bid") // a hint
+	s.sees("Bid of #3")
+	s.click("  Back  ")
 	s.misses("Bid of #3")
 	s.click("x cancel")
 	s.sees("Cancel #3 train-3?")
@@ -30,9 +31,9 @@ func TestEverythingIsDoneByMouseToo(t *testing.T) {
 	s.click("Esc back")
 	s.sees("Finished")
 	s.click("NAME")
-	s.sees("NAME↓")
-	s.click("NAME")
 	s.sees("NAME↑")
+	s.click("NAME")
+	s.sees("NAME↓")
 	s.click("GPUs")
 	s.sees("host memory")
 	x, y := s.where("host memory")

@@ -78,6 +78,7 @@ func (s *stack) Draw(screen tcell.Screen) {
 	s.mood, _, s.moodUntil = ui.MoodOf(s.c.snap, s.c.opt.now())
 	s.top().draw(&s.paint, whole.rows(0, h-1))
 	s.bottom(whole.rows(h-1, 1))
+	s.tell(whole)
 	if s.paint.cursor != nil && s.HasFocus() {
 		screen.ShowCursor(s.paint.cursor.x, s.paint.cursor.y)
 	}
@@ -88,6 +89,28 @@ const (
 	minCols = 20
 	minRows = 6
 )
+
+// messageRows is how many rows a message may take.
+const messageRows = 4
+
+// tell draws what there is to tell over the bottom row, and as many above it as it takes.
+func (s *stack) tell(a area) {
+	m := s.c.message
+	if m.until.IsZero() || !s.c.opt.now().Before(m.until) {
+		return
+	}
+	p := &s.paint
+	lines := ui.WrapLine(ui.Line{{Text: m.text, Role: m.role}}, a.w-2)
+	lines = lines[:min(len(lines), messageRows, a.h)]
+	for i, l := range lines {
+		row := a.rows(a.h-len(lines)+i, 1)
+		if i == len(lines)-1 && s.c.snap.Lost != "" {
+			continue // that there is no connection stands there
+		}
+		p.wipe(row)
+		p.line(row.cols(1, row.w-2), 0, l)
+	}
+}
 
 // onBottom reports whether a row of the screen is the bottom one.
 func (s *stack) onBottom(y int) bool {
@@ -102,11 +125,6 @@ func (s *stack) bottom(a area) {
 	if s.c.snap.Lost != "" && !s.c.snap.At.IsZero() {
 		x += p.line(a.cols(x, a.w), 0, ui.Line{{Text: "no connection", Role: ui.Bad, Bold: true}}) + 2
 	}
-	m := s.c.message
-	if !m.until.IsZero() && s.c.opt.now().Before(m.until) {
-		p.text(a.cols(x, a.w), 0, m.role, m.text)
-		return
-	}
 	place := s.top().place()
 	if s.c.dialog != nil {
 		place = ui.InForm
@@ -114,7 +132,7 @@ func (s *stack) bottom(a area) {
 	if s.c.opt.ReadOnly {
 		x += p.text(a.cols(x, a.w), 0, ui.Warn, "read-only") + 2
 	}
-	for _, k := range ui.KeyHints(place, s.c.opt.ReadOnly, a.w-x) {
+	for _, k := range ui.KeyHints(place, s.c.job(), s.c.opt.ReadOnly, a.w-x) {
 		n := p.line(a.cols(x, a.w), 0, ui.Line{{Text: k.Names[0], Role: ui.Accent, Bold: true}, {Text: " " + k.Hint, Role: ui.Faint}})
 		p.on(area{a.x + x, a.y, n, 1}, func() { s.c.hint(k) })
 		x += n + 2

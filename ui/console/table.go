@@ -343,14 +343,16 @@ func (t *table) sorted(p *painter) ui.Line {
 }
 
 func (t *table) arrow(ascii bool) string {
-	marks := [2]string{"↓", "↑"}
-	if ascii {
-		marks = [2]string{"v", "^"}
+	up := t.back == (t.by == ui.SortBid || t.by == ui.SortTime) // the others go up by themselves
+	switch {
+	case up && ascii:
+		return "^"
+	case up:
+		return "↑"
+	case ascii:
+		return "v"
 	}
-	if t.back {
-		return marks[1]
-	}
-	return marks[0]
+	return "↓"
 }
 
 func (t *table) heads(p *painter, a area, cols []column) {
@@ -380,7 +382,7 @@ func (t *table) heads(p *painter, a area, cols []column) {
 
 func (t *table) row(p *painter, a area, cols []column, v *pasar.JobView, now time.Time) {
 	cells := ui.JobCells(v, now)
-	hue := ui.Hue(v)
+	hue := t.c.palette.Hue(v)
 	chosen := v.ID == t.job
 	if chosen {
 		p.chosen(a.cols(0, a.w-1), 0, nil)

@@ -172,6 +172,7 @@ func (f *finder) heading(p *painter, a area, title string, c *console) {
 	p.on(a.rows(0, 1), func() { c.act(ui.ActBack) })
 	if f.asking {
 		const label = " search: "
+		p.wipe(a.rows(0, 1).cols(3, a.w))
 		p.line(a.cols(3, a.w), 0, ui.Line{{Text: label, Role: ui.Accent}})
 		x := a.x + 3 + len(label)
 		f.field.SetRect(x, a.y, max(1, a.x+a.w-x-1), 1)

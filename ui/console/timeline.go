@@ -59,7 +59,7 @@ func (t *timeline) shift(by int) {
 	t.look()
 }
 
-func (t *timeline) reset() { t.span, t.moved = 0, 0 }
+func (t *timeline) reset() { t.moved = 0 }
 
 // look fetches jobs of before, where the window shows times that none were fetched of.
 func (t *timeline) look() {
@@ -149,17 +149,31 @@ func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) i
 		return 0
 	}
 	lanes, hidden := ui.Lanes(t.c.snap, t.ended(), from, to, now, a.h-2)
-	right := ui.Line{{Text: "- " + pasar.Duration(to.Sub(from)).String() + " +", Role: ui.Faint}}
+	span := pasar.Duration(to.Sub(from)).String()
+	var right ui.Line
 	if hidden > 0 {
-		right = append(ui.Line{{Text: fmt.Sprintf("%d more not shown  ", hidden), Role: ui.Faint}}, right...)
+		right = ui.Line{{Text: fmt.Sprintf("%d more not shown  ", hidden), Role: ui.Faint}}
 	}
+	if t.moved != 0 {
+		right = append(right, ui.Span{Text: from.Format("Mon 2 Jan") + "  ", Role: ui.Faint}, ui.Span{Text: "0", Role: ui.Accent, Bold: true}, ui.Span{Text: " now  ", Role: ui.Faint})
+	}
+	right = append(right, ui.Span{Text: "-", Role: ui.Accent, Bold: true}, ui.Span{Text: " " + span + " ", Role: ui.Faint}, ui.Span{Text: "+", Role: ui.Accent, Bold: true})
 	p.rule(a, 0, "Market", right)
+	for _, k := range []struct {
+		at  int // columns before the right edge
+		act ui.Act
+	}{{3, ui.ActZoomIn}, {6 + len(span), ui.ActZoomOut}} {
+		p.on(area{a.x + a.w - k.at - 1, a.y, 3, 1}, func() { t.c.act(k.act) })
+	}
 	p.line(a.cols(laneLabel, width), 1, ui.Axis(from, to, now, width))
 	if len(lanes) == 0 {
 		lanes = []ui.Lane{{}}
 	}
 	for i, l := range lanes {
 		y := i + 2
+		for k := range l.Bars {
+			l.Bars[k].Hue = t.hue(l.Bars[k].Job)
+		}
 		p.text(a.cols(1, laneLabel-1), y, ui.Accent, l.Label)
 		line, at := l.Render(from, to, now, width, chosen, p.ascii)
 		p.line(a.cols(laneLabel, width), y, line)
@@ -175,4 +189,13 @@ func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) i
 		}
 	}
 	return 2 + len(lanes)
+}
+
+// hue is the colour that a job has in the console.
+func (t *timeline) hue(id pasar.JobID) int {
+	v := t.c.base.market.jobs.byID()[id]
+	if v == nil {
+		v = t.past[id]
+	}
+	return t.c.palette.Hue(v)
 }
