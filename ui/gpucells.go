@@ -24,6 +24,12 @@ func GPUCellsOf(g *pasar.GPUView) GPUCells {
 		TempRole: roleOf(r.tempCode), PowerRole: roleOf(r.throttled)}
 	if g.Parent != "" {
 		c.Index = "└"
+		if _, profile, ok := strings.Cut(c.Name, "MIG "); ok {
+			c.Name = profile
+		}
+		if uuid := Shown(g.UUID); len(uuid) > shortUUID {
+			c.Name += " " + uuid[:shortUUID]
+		}
 	}
 	if g.Virtual {
 		c.Memory = memory(&g.Claimed, g.Total)

@@ -24,6 +24,9 @@ func (m *market) lanes(most int) (lanes []Lane, hidden int) {
 		hidden += left
 		for depth, bars := range rows {
 			l := ranked{Lane{Bars: bars}, depth + extra}
+			if len(bars) == 0 {
+				l.rank += deepest // where nothing happens goes first
+			}
 			if depth == 0 {
 				l.Label = st.label
 			}

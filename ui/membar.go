@@ -95,7 +95,7 @@ func shares(g *pasar.GPUView, claims map[pasar.JobID]pasar.Bytes, hueOf func(pas
 	for _, id := range jobs {
 		rest -= sane(byJob[id])
 	}
-	if len(jobs) == 1 { // its processes aren't told apart
+	if len(jobs) == 1 && byJob[jobs[0]] == 0 { // its processes aren't told apart
 		byJob[jobs[0]] = sane(byJob[jobs[0]]) + sane(rest)
 		rest = 0
 	}

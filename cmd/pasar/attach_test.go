@@ -298,6 +298,13 @@ func TestTheKeyboardHasOneHolder(t *testing.T) {
 func TestAloneOnATerminalPasarShowsTheMachineAndTheJobs(t *testing.T) {
 	h := newHome(t)
 	h.pasar("submit", "--gpus", "0", "--hold", "--name", "waits", "true")
+	h.bin = t.TempDir() // where there is no console
+	if err := os.CopyFS(h.bin, os.DirFS(bin)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(h.bin, "pasar-console")); err != nil {
+		t.Fatal(err)
+	}
 	s := h.onTerminal()
 	before := s.was
 	for _, text := range []string{"1 queued", "pasard ", "NAME", "waits", "`pasar help` lists the commands"} {

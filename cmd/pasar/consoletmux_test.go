@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // gone waits until a text isn't on the screen any more.
@@ -209,4 +210,38 @@ func TestTheConsoleOutlivesItsDaemon(t *testing.T) {
 	p.gone("no connection")
 	p.keys("q")
 	p.put()
+}
+
+// TestNoConsoleOutlivesItsTerminal closes terminals with consoles on them, in whatever they are at.
+func TestNoConsoleOutlivesItsTerminal(t *testing.T) {
+	h := newHome(t)
+	h.pasar("submit", "--gpus", "0", "--name", "talker", "--", "sh", "-c", "while :; do echo tick; sleep 0.1; done")
+	m := newTmux(h)
+	needs(t, "bash")
+	for i, keys := range []string{"", "C-z", "a", "Enter", "s", "C-z"} {
+		for range 2 {
+			name := fmt.Sprintf("closed%d", i)
+			p := m.open(name, 80, 24, "env", "PS1=$ ", "bash", "--norc")
+			p.shows("$")
+			p.keys("pasar console", "Enter")
+			p.shows("talker")
+			if keys != "" {
+				p.keys(keys)
+			}
+			p.look()
+			p.do("kill-session", "-t", name)
+			p.gonePrograms("pasar-console")
+		}
+	}
+}
+
+// gonePrograms waits until no program of a name runs in this home any more.
+func (p *pane) gonePrograms(program string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); p.h.pidOf(program) != 0; {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s %d is still there without its terminal", program, p.h.pidOf(program))
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }

@@ -11,8 +11,11 @@ import (
 // A calm screen hands the screen beneath it only the cells that have changed since they were shown. That one takes each
 // cell that was cleared and drawn again for a change, and would write nearly all of itself each time: over a slow line
 // that is seen.
+//
+// It also shows nothing on a terminal that is gone: the library would draw for ever on one that has no size.
 type calm struct {
 	tcell.Screen
+	lost       func() // is told when the terminal is gone
 	w, h       int
 	now, shown []cell
 }
@@ -127,10 +130,33 @@ func (c *calm) flush() {
 	}
 }
 
-func (c *calm) Show() { c.flush(); c.Screen.Show() }
+func (c *calm) Show() {
+	if c.there() {
+		c.flush()
+		c.Screen.Show()
+	}
+}
+
+// there reports whether the terminal is, and tells of it if it isn't.
+func (c *calm) there() bool {
+	tty, ok := c.Screen.Tty()
+	if !ok {
+		return true // a simulated one
+	}
+	if size, err := tty.WindowSize(); err == nil && size.Width > 0 && size.Height > 0 {
+		return true
+	}
+	if c.lost != nil {
+		c.lost()
+	}
+	return false
+}
 
 // Sync draws everything anew.
 func (c *calm) Sync() {
+	if !c.there() {
+		return
+	}
 	clear(c.shown)
 	c.flush()
 	c.Screen.Sync()
@@ -138,6 +164,9 @@ func (c *calm) Sync() {
 
 // Resume takes the terminal again, which somebody else has drawn on; the screen beneath has forgotten what it showed.
 func (c *calm) Resume() error {
+	if !c.there() {
+		return errGone
+	}
 	clear(c.shown)
 	return c.Screen.Resume()
 }

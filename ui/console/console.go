@@ -77,13 +77,13 @@ func newConsole(ctx context.Context, opt Options) (*console, error) {
 	if screen == nil {
 		var err error
 		if screen, err = tcell.NewScreen(); err != nil {
-			return nil, fmt.Errorf("open the terminal: %w", err)
+			return nil, noTerminal(err)
 		}
 	}
 	if err := screen.Init(); err != nil { // the library would leave out why
-		return nil, fmt.Errorf("open the terminal: %w", err)
+		return nil, noTerminal(err)
 	}
-	screen = &begun{Screen: &calm{Screen: screen}}
+	screen = &begun{Screen: &calm{Screen: screen, lost: func() { c.end(errGone) }}}
 	c.theme = themeOf(opt, screen)
 	c.theme.widgets()
 	screen.EnableMouse()
@@ -128,6 +128,11 @@ func (b *begun) Init() error {
 	return b.Screen.Init()
 }
 
+// noTerminal is that a terminal can't be used.
+func noTerminal(err error) error {
+	return &ipc.Error{Code: ipc.CodeUsage, Message: fmt.Sprintf("open the terminal: %v", err), Hint: "TERM says which terminal it is; `pasar ls --watch` needs less of one"}
+}
+
 // themeOf is how things look on a screen.
 func themeOf(opt Options, screen tcell.Screen) theme {
 	t := theme{colors: screen.Colors(), light: opt.Theme == "light"}
@@ -161,8 +166,13 @@ func (c *console) run() error {
 	loop.Go(func() { defer c.rescue(); c.serve() })
 	err := c.app.Run()
 	c.end(nil)
-	loop.Wait()
-	if err != nil {
+	over := make(chan struct{})
+	go func() { loop.Wait(); close(over) }()
+	select {
+	case <-over:
+	case <-time.After(leaveTime): // the loop ended by itself, since its terminal did, and nobody answers those who wait for it
+	}
+	if err != nil && context.Cause(c.ctx) != errGone {
 		return fmt.Errorf("show the console: %w", err)
 	}
 	if cause := context.Cause(c.ctx); errors.Is(cause, errQuit) || errors.Is(cause, context.Canceled) {
@@ -172,8 +182,14 @@ func (c *console) run() error {
 	}
 }
 
-// errQuit is how a person leaves.
-var errQuit = errors.New("quit")
+// How a console ends: a person leaves it, or its terminal is gone.
+var (
+	errQuit = errors.New("quit")
+	errGone = &ipc.Error{Code: ipc.CodeInterrupted, Message: "the terminal is gone"}
+)
+
+// leaveTime is how long workers are waited for at the end.
+const leaveTime = time.Second
 
 // work has f done beside the loop. It must end once c.ctx is done.
 func (c *console) work(f func()) {
@@ -284,7 +300,10 @@ func (c *console) heed() {
 		case <-c.ctx.Done():
 			return
 		case sig := <-signals:
-			if sig == syscall.SIGTSTP {
+			switch {
+			case c.ctx.Err() != nil:
+				return
+			case sig == syscall.SIGTSTP:
 				c.post(c.suspend)
 				continue
 			}

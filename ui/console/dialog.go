@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -128,10 +129,18 @@ func (d *dialog) send(ask func(ctx context.Context, cl *ipc.Client) error, done 
 			done()
 		case d.gone:
 			d.c.say(ui.Bad, problem(err))
+		case lostAnswer(err):
+			d.notes = bad("the connection was lost before the answer came. Enter asks again: if it was done already, it isn't done twice.")
 		default:
 			d.notes = bad(problem(err))
 		}
 	})
+}
+
+// lostAnswer reports whether it isn't known what became of a request.
+func lostAnswer(err error) bool {
+	var e *ipc.Error
+	return errors.As(err, &e) && (e.Code == ipc.CodeNoDaemon || e.Code == ipc.CodeInterrupted)
 }
 
 func bad(text string) []ui.Line { return []ui.Line{{{Text: ui.Shown(text), Role: ui.Bad}}} }

@@ -29,7 +29,7 @@ func (c *console) cancelForm(v *pasar.JobView) {
 		what := "It waits, and leaves the queue."
 		switch {
 		case v.State.Finished():
-			what = "It has ended by itself: it is " + string(v.State) + "."
+			what = "It has ended meanwhile: it is " + string(v.State) + "."
 		case v.State.Active():
 			what = fmt.Sprintf("It runs. It gets SIGTERM, and SIGKILL %s later if it is still there.", v.Grace)
 		case v.State == pasar.Paused:

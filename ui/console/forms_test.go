@@ -47,7 +47,7 @@ func TestARepeatAfterALostConnectionIsTheSameRequest(t *testing.T) {
 		_ = c.Close()
 	}
 	close(stall)
-	s.sees("lost the daemon")
+	s.sees("the connection was lost before the answer came")
 	s.until("a connection", func(string) (there bool) {
 		s.in(func() { there = s.c.snap.Lost == "" && s.c.feed.call(t.Context(), nothing) == nil })
 		return there

@@ -197,6 +197,9 @@ func (l *logPage) attempt(by int) {
 		l.c.say(ui.Plain, "there is no other attempt")
 		return
 	}
+	if v := l.c.base.market.jobs.byID()[l.id]; v != nil && to >= len(v.Attempts) {
+		to = 0 // the latest, and those that come after it
+	}
 	l.out.stop()
 	l.out, l.at, l.loose = follow(l.c, l.id, to), spot{}, false
 }

@@ -216,10 +216,11 @@ func (m *market) gpus(p *painter, a area, rows []gpuRow) {
 	p.rule(a, 0, "GPUs", right)
 	p.on(a.rows(0, 1), func() { m.c.act(ui.ActGPUs) })
 	cells := make([]ui.GPUCells, min(len(rows), a.h-1))
-	var name, mem, use, temp, power int
+	var label, name, mem, use, temp, power int
 	for i := range cells {
 		c := ui.GPUCellsOf(rows[i].gpu)
 		cells[i] = c
+		label = max(label, wide(c.Index)+2)
 		name, mem, use, temp, power = max(name, wide(c.Name)), max(mem, wide(c.Memory)), max(use, wide(c.Use)), max(temp, wide(c.Temp)), max(power, wide(c.Power))
 	}
 	name = min(name, max(8, a.w/6))
@@ -233,7 +234,6 @@ func (m *market) gpus(p *painter, a area, rows []gpuRow) {
 			numbers += n + 2
 		}
 	}
-	label := 3
 	bar := max(4, a.w-label-name-2-numbers-2)
 	jobs := m.jobs.byID()
 	hue := func(id pasar.JobID) int {
@@ -245,7 +245,7 @@ func (m *market) gpus(p *painter, a area, rows []gpuRow) {
 	for i, c := range cells {
 		y := i + 1
 		g := rows[i].gpu
-		p.line(a.cols(1, label), y, ui.Line{{Text: c.Index, Role: ui.Accent}})
+		p.line(a.cols(1, label-1), y, ui.Line{{Text: c.Index, Role: ui.Accent}})
 		x := label
 		p.line(a.cols(x, name), y, ui.Line{{Text: c.Name, Role: c.Role}})
 		x += name + 1

@@ -22,6 +22,10 @@ type output struct {
 	stop  context.CancelFunc
 	moved chan struct{} // signalled when there is more; buffered
 
+	text *vt.Colours // what lines come out of; read's own, as are the next two
+	upto int64       // offset up to which this attempt's output is here
+	of   int         // attempt that text and upto are of
+
 	mu      sync.Mutex // guards what follows
 	lines   []string   // that have ended, with colours, oldest first
 	dropped int        // lines that were there before the first one
@@ -37,7 +41,7 @@ const (
 	outBack  = 1 << 20                // bytes before the end that it begins with
 	outMost  = 20_000                 // lines that are kept
 	outOpen  = 64 << 10               // bytes of a line that hasn't ended
-	outSpeed = 2 << 20                // bytes that are taken a second: it is read by a person
+	outSpeed = 512 << 10              // bytes that are taken a second: it is read by a person
 	outLate  = 3 * time.Second        // when it is behind for so long, what lies between is left out
 	outPause = 100 * time.Millisecond // between looks at how fast it comes
 )
@@ -124,21 +128,15 @@ func faint(text string) string { return "\x1b[2m" + text + "\x1b[m" }
 
 // take reads one attempt's output from an offset on, which it keeps up to date.
 func (o *output) take(ctx context.Context, r *ipc.LogsRequest) (ipc.LogsAnswer, error) {
-	text := vt.NewColours(o.line)
 	var answer ipc.LogsAnswer
-	speed := pace{since: time.Now(), most: outSpeed}
-	first := r.Offset < 0
+	speed := pace{since: time.Now(), most: outSpeed, free: 2 * outBack}
+	var skip int64 // bytes that are here already
 	err := o.feed.call(ctx, func(ctx context.Context, d *ipc.Client) error {
 		var err error
 		answer, err = d.Logs(ctx, *r, ipc.LogsReader{
 			Head: func(h ipc.LogsHead) error {
-				if first && h.Offset > 0 {
-					o.line(faint(fmt.Sprintf("── %s before this aren't shown here: `pasar logs %d` has all ──", pasar.Bytes(h.Offset), o.id)))
-				} else {
-					first = false
-				}
+				skip = o.begin(h)
 				r.Attempt, r.Offset = h.Attempt, h.Offset
-				o.begin(h)
 				return nil
 			},
 			Mark: func(m ipc.LogsMark) error {
@@ -148,25 +146,23 @@ func (o *output) take(ctx context.Context, r *ipc.LogsRequest) (ipc.LogsAnswer, 
 				return nil
 			},
 			Bytes: func(b []byte) error {
-				r.Offset += int64(len(b))
-				if first { // it begins somewhere in a line
-					if i := bytes.IndexByte(b, '\n'); i >= 0 {
-						b, first = b[i+1:], false
-					}
-				}
-				o.write(text, b)
+				n := len(b)
+				r.Offset += int64(n)
+				drop := min(skip, int64(n))
+				skip -= drop
+				o.write(b[drop:])
+				o.upto = max(o.upto, r.Offset)
 				if speed.late > outLate {
 					return errLate
 				}
-				return speed.hold(ctx, len(b))
+				return speed.hold(ctx, n)
 			},
 		})
 		return err
 	})
-	text.Close()
-	o.mu.Lock()
-	o.open = nil // its line was ended just now
-	o.mu.Unlock()
+	if err == nil { // the attempt has ended: its last line with it
+		o.close()
+	}
 	ring(o.moved)
 	return answer, err
 }
@@ -174,6 +170,7 @@ func (o *output) take(ctx context.Context, r *ipc.LogsRequest) (ipc.LogsAnswer, 
 // A pace holds back whoever takes bytes faster than is of use.
 type pace struct {
 	most  int       // bytes a second
+	free  int       // bytes that don't count yet
 	since time.Time // of bytes
 	bytes int
 	late  time.Duration // for how long it was held back without a rest
@@ -181,6 +178,10 @@ type pace struct {
 
 // hold waits if so many bytes more are too many.
 func (p *pace) hold(ctx context.Context, n int) error {
+	if p.free > 0 {
+		p.free, p.since = p.free-n, time.Now()
+		return nil
+	}
 	p.bytes += n
 	wait := time.Duration(p.bytes)*time.Second/time.Duration(p.most) - time.Since(p.since)
 	if wait < outPause {
@@ -198,22 +199,53 @@ func (p *pace) hold(ctx context.Context, n int) error {
 	}
 }
 
-func (o *output) begin(h ipc.LogsHead) {
+// begin takes up where a stream starts: where this left off, or elsewhere. It returns how many bytes are here already.
+func (o *output) begin(h ipc.LogsHead) (known int64) {
+	same := o.text != nil && o.of == h.Attempt
+	gap := h.Offset - o.upto
+	switch {
+	case same && gap > 0: // it wrote faster than this read
+		o.close()
+		o.line(faint(fmt.Sprintf("── %s between aren't shown here: `pasar logs %d` has all ──", pasar.Bytes(gap), o.id)))
+	case same:
+		known = -gap
+	case h.Offset > 0:
+		o.line(faint(fmt.Sprintf("── %s before this aren't shown here: `pasar logs %d` has all ──", pasar.Bytes(h.Offset), o.id)))
+	}
+	if o.text == nil {
+		o.text = vt.NewColours(o.line)
+	}
+	if !same || gap > 0 {
+		o.of, o.upto = h.Attempt, h.Offset
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.note, o.plain, o.open, o.attempt, o.last = "", h.NoPTY, nil, h.Attempt, false
+	o.note, o.plain, o.attempt, o.last = "", h.NoPTY, h.Attempt, false
 	ring(o.moved)
+	return known
+}
+
+// close ends the line that hasn't ended.
+func (o *output) close() {
+	if o.text == nil {
+		return
+	}
+	o.text.Close()
+	o.text = nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = nil
 }
 
 // write takes output: lines that have ended come out of text, and of the one that hasn't what there is of it is kept.
-func (o *output) write(text *vt.Colours, b []byte) {
+func (o *output) write(b []byte) {
 	o.mu.Lock()
 	if o.plain {
 		b = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
 	}
 	o.mu.Unlock()
-	_, _ = text.Write(b)
-	text.Flush()
+	_, _ = o.text.Write(b)
+	o.text.Flush()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {

@@ -136,7 +136,7 @@ func (t *timeline) remember(v *pasar.JobView) {
 }
 
 // label is how many columns stand before the lanes.
-const laneLabel = 6
+const laneLabel = 8
 
 // draw draws the axis and lanes, and returns how many rows that took.
 func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) int {
