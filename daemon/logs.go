@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,8 @@ func (d *Daemon) serveLogs(ctx context.Context, c *ipc.Call) error {
 		return c.Answer(ipc.LogsAnswer{Ended: true, Over: true})
 	}
 	h := target.Handle{Key: pasar.AttemptKey{Job: j.ID, Attempt: a.Attempt}, Nonce: a.Nonce}
-	s := &logStream{c: c, r: &r, h: h, head: ipc.LogsHead{Attempt: a.Attempt, Marked: r.Marked, NoPTY: j.Spec.NoPTY}}
+	s := &logStream{c: c, r: &r, h: h, head: ipc.LogsHead{Attempt: a.Attempt, Marked: r.Marked, NoPTY: j.Spec.NoPTY,
+		Cols: cmp.Or(j.Spec.Cols, pasar.UsualCols), Rows: cmp.Or(j.Spec.Rows, pasar.UsualRows)}}
 	end, err := d.streamLogs(ctx, s)
 	if errors.Is(err, target.ErrRemoved) {
 		if j, err = d.find(r.Job); err == nil && (!j.underWay() || j.current().Attempt != a.Attempt) {

@@ -36,6 +36,8 @@ type LogsHead struct {
 	First   int64 `json:"first"`  // the lowest offset that the request can have: above 0 with Since
 	Marked  bool  `json:"marked"` // as was asked; an older daemon doesn't know it
 	NoPTY   bool  `json:"no_pty"` // the job has no terminal: it has two streams
+	Cols    int   `json:"cols"`   // size that its terminal began with; 0: an older daemon doesn't say
+	Rows    int   `json:"rows"`
 }
 
 // A LogsMark says that the bytes which follow are from Offset on, came at At (or within a second of it), and

@@ -255,7 +255,7 @@ func (d *double) serveLogs(ctx context.Context, c *ipc.Call) error {
 		}
 		text = d.logged[attempt]
 	}
-	if err := c.Chunk(encoded(d.t, ipc.LogsHead{Attempt: attempt, Marked: true, Offset: d.behind})); err != nil {
+	if err := c.Chunk(encoded(d.t, ipc.LogsHead{Attempt: attempt, Marked: true, Offset: d.behind, Cols: 160, Rows: 12})); err != nil {
 		return err
 	}
 	if err := c.Chunk(append([]byte{ipc.LogsBytes}, text...)); err != nil {

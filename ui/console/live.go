@@ -211,9 +211,12 @@ func (l *live) write(b []byte, plain bool) {
 func (l *live) last(ctx context.Context, id pasar.JobID) error {
 	var plain bool
 	return l.c.feed.call(ctx, func(ctx context.Context, d *ipc.Client) error {
-		l.begin(pasar.UsualCols, pasar.UsualRows, false)
 		_, err := d.Logs(ctx, ipc.LogsRequest{Job: id, Offset: -liveTail}, ipc.LogsReader{
-			Head: func(h ipc.LogsHead) error { plain = h.NoPTY; return nil },
+			Head: func(h ipc.LogsHead) error {
+				plain = h.NoPTY
+				l.begin(h.Cols, h.Rows, plain)
+				return nil
+			},
 			Mark: func(ipc.LogsMark) error { return nil },
 			Bytes: func(b []byte) error {
 				l.mu.Lock()

@@ -3,6 +3,7 @@ package console
 import (
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pasar"
@@ -101,6 +102,15 @@ func TestTheLastScreenOfAnEndedJobComesFromItsOutput(t *testing.T) {
 	s.sees("train-6")
 	s.press("End", "Enter")
 	s.sees("#7 train-7", "Last screen", "line two")
+}
+
+func TestTheLastScreenHasTheJobsSize(t *testing.T) {
+	d := someJobs(t)
+	d.logs = "\x1b[2J\x1b[H" + strings.Repeat("A", 155) + "\x1b[12;1HBOTTOM12\x1b[5;150HATCOL150"
+	s := show(t, d, 168, 60)
+	s.sees("train-7")
+	s.press("End", "Enter")
+	s.sees("Last screen", strings.Repeat("A", 155), "BOTTOM12", "ATCOL150")
 }
 
 func TestMetricsAreDrawn(t *testing.T) {
