@@ -135,7 +135,7 @@ func (h *home) show(ctx context.Context, cols, rows int, word string) (*showing,
 // console is the command line of a console of this home.
 func (h *home) console() []string {
 	bin := h.lab.bin
-	return []string{filepath.Join(bin, "pasar-console"), "--socket", h.socket(), "--pasar", filepath.Join(bin, "pasar")}
+	return []string{filepath.Join(bin, "pasar-console"), "--socket", h.socket(), "--pasar", filepath.Join(bin, "pasar"), "--theme", "dark"} // this terminal answers no question
 }
 
 func (s *showing) end() {
@@ -415,7 +415,7 @@ func (h *home) consoleStart(ctx context.Context, many int) ([]result, error) {
 	l := h.lab
 	s, err := interleave(ctx, l.pick(25, 2),
 		contender{"ms", l.attaching(h.dir, h.env(), firstJobs, h.console()...)},
-		contender{"ms", l.attaching(h.dir, h.env(), firstJobs, filepath.Join(l.bin, "pasar"), "console")},
+		contender{"ms", l.attaching(h.dir, h.env(), firstJobs, filepath.Join(l.bin, "pasar"), "console", "--theme", "dark")},
 		contender{"ms", func(ctx context.Context) ([]float64, error) { return timed(ctx, h.dir, h.env(), l.empty) }})
 	if err != nil {
 		return nil, err
