@@ -30,9 +30,12 @@ func newHome(t *testing.T) *home {
 	}
 	h := &home{t: t, dir: dir, env: []string{"HOME=" + dir, "USER=ada", "LANG=C.UTF-8", "TERM=xterm", "PATH=" + bin + ":" + os.Getenv("PATH")}}
 	t.Cleanup(func() {
+		h.bin = "" // a test's own programs are gone by now
 		h.pasar("cancel", "--now", "1-20")
 		h.pasar("wait", "--timeout", "20s", "1-20")
-		h.pasar("shutdown")
+		if out := h.pasar("shutdown"); !strings.Contains(out, "the daemon has ended") && !strings.Contains(out, "no daemon") {
+			t.Errorf("a daemon may be left behind: %q", out)
+		}
 		_ = os.RemoveAll(dir)
 	})
 	return h
