@@ -37,6 +37,8 @@ type double struct {
 	refuse    *ipc.Error     // for whatever changes something
 	asked     []ipc.Verb     // changes
 	bodies    []any          // and what they said
+	alls      int            // of them, those for all jobs
+	noPast    *ipc.Error     // answers them
 	lists     int            // answered
 	facts     map[int]chan struct{}
 	conns     []net.Conn
@@ -137,6 +139,10 @@ func (d *double) handle(ctx context.Context, c *ipc.Call) error {
 		var lines []byte
 		jobs := d.jobs
 		if bound[ipc.ListRequest](d.t, c).All {
+			d.alls++
+			if d.noPast != nil {
+				return d.noPast
+			}
 			jobs = slices.Concat(jobs, d.older)
 		}
 		for i := range jobs {

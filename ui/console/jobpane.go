@@ -148,25 +148,18 @@ func (j *jobPane) draw(p *painter, a area) {
 	j.wants()
 	now := j.c.opt.now()
 	text, screen := a, area{}
-	switch {
-	case j.live == nil:
-	case a.w >= abreast:
+	if j.live != nil && a.w >= abreast {
 		text, screen = a.cols(0, a.w*9/20), a.cols(a.w*9/20+1, a.w)
-	default:
-		n := j.height(a, now)
+	}
+	lines := j.text(text.w-2, now)
+	if j.live != nil && a.w < abreast { // the screen stands below what the text needs, and has half of the room, or all that it needs
+		n := min(len(lines), max(a.h/2, a.h-j.live.height()-1))
 		text, screen = a.rows(0, n), a.rows(n, a.h)
 	}
-	j.words(p, text.cols(1, text.w-1), now)
+	j.words(p, text.cols(1, text.w-1), lines)
 	if j.live != nil {
 		j.live.draw(p, screen)
 	}
-}
-
-// height is how many rows the text gets where the screen stands below it: what it needs, but no more than leaves the
-// screen half of the room, or what the screen needs if that is less.
-func (j *jobPane) height(a area, now time.Time) int {
-	need := len(j.text(a.w-2, now))
-	return min(need, max(a.h/2, a.h-j.live.height()-1))
 }
 
 // text is everything that there is to say of the job.
@@ -180,8 +173,7 @@ func (j *jobPane) text(width int, now time.Time) []ui.Line {
 	return ui.JobText(v, j.metrics, now, width, j.c.opt.ASCII)
 }
 
-func (j *jobPane) words(p *painter, a area, now time.Time) {
-	lines := j.text(a.w-1, now)
+func (j *jobPane) words(p *painter, a area, lines []ui.Line) {
 	j.fit(len(lines), a.h)
 	for y := range min(a.h, len(lines)-j.top) {
 		p.line(a, y, lines[j.top+y])

@@ -21,7 +21,9 @@ type timeline struct {
 	moved time.Duration // from where now stands when nobody moves anything
 
 	past     map[pasar.JobID]*pasar.JobView // jobs that have ended, fetched as somebody looks there, or seen to end
+	sorted   []*pasar.JobView               // past by id; nil: it has changed since
 	pastFrom time.Time                      // since when they were fetched; zero: never
+	retry    time.Time                      // they can't be had, and are asked for again then
 	fetching bool
 	all      bool        // all were fetched
 	wants    []time.Time // since when they are wanted too, once that is done
@@ -32,6 +34,7 @@ const (
 	usualZoom = 2
 	nowAt     = 0.3
 	pastMost  = 5000 // jobs of before that are fetched at most
+	retryPast = 10 * time.Second
 )
 
 // window is what time is seen.
@@ -95,10 +98,14 @@ func (t *timeline) fetch(since time.Time) {
 	}, func(err error) {
 		t.fetching = false
 		if err != nil {
+			t.retry = t.c.opt.now().Add(retryPast)
 			t.c.say(ui.Bad, "earlier jobs can't be had: "+problem(err))
 			return
 		}
-		t.pastFrom, t.all = since, since.IsZero()
+		if t.pastFrom.IsZero() || since.Before(t.pastFrom) {
+			t.pastFrom = since
+		}
+		t.all = since.IsZero()
 		for _, v := range jobs {
 			t.remember(v)
 		}
@@ -113,7 +120,10 @@ func (t *timeline) fetch(since time.Time) {
 
 // ended is the jobs of before, by id.
 func (t *timeline) ended() []*pasar.JobView {
-	return slices.SortedFunc(maps.Values(t.past), func(a, b *pasar.JobView) int { return cmp.Compare(a.ID, b.ID) })
+	if t.sorted == nil {
+		t.sorted = slices.SortedFunc(maps.Values(t.past), func(a, b *pasar.JobView) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return t.sorted
 }
 
 // keep remembers jobs of a snapshot that is replaced: the next one has only the last that ended.
@@ -130,8 +140,8 @@ func (t *timeline) remember(v *pasar.JobView) {
 	if t.past == nil {
 		t.past = map[pasar.JobID]*pasar.JobView{}
 	}
-	if len(t.past) < 2*pastMost || t.past[v.ID] != nil {
-		t.past[v.ID] = v
+	if was := t.past[v.ID]; was != v && (was != nil || len(t.past) < 2*pastMost) {
+		t.past[v.ID], t.sorted = v, nil
 	}
 }
 
@@ -140,7 +150,7 @@ const laneLabel = 8
 
 // draw draws the axis and lanes, and returns how many rows that took.
 func (t *timeline) draw(p *painter, a area, now time.Time, chosen pasar.JobID) int {
-	if t.pastFrom.IsZero() && !t.all && t.c.snap.Lost == "" && !t.fetching {
+	if t.pastFrom.IsZero() && !t.all && t.c.snap.Lost == "" && !t.fetching && !now.Before(t.retry) {
 		t.look()
 	}
 	from, to := t.window(now)
