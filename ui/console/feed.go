@@ -75,7 +75,7 @@ func (f *feed) run(ctx context.Context) {
 		ended := endedInOrder(err)
 		told = told || ended
 		f.lose(lostWords(err, told, f.revive != nil))
-		revive := f.revive != nil && !told && time.Since(since) >= reviveAt
+		revive := f.revives(told, time.Since(since))
 		select {
 		case <-ctx.Done():
 			return
@@ -91,6 +91,12 @@ func (f *feed) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// revives reports whether a daemon is started without being asked for: one that has been away for so long, unless it was
+// told to end.
+func (f *feed) revives(told bool, away time.Duration) bool {
+	return f.revive != nil && !told && away >= reviveAt
 }
 
 // endedInOrder reports whether a daemon said that it ends.

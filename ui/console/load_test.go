@@ -19,9 +19,11 @@ func TestAFloodOfChangesIsDrawnSeldom(t *testing.T) {
 	s := show(t, d, 120, 40)
 	s.sees("train-1")
 	before, began := s.c.draws.Load(), time.Now()
+	tick := time.NewTicker(20 * time.Millisecond) // that is what the flood is
+	defer tick.Stop()
 	for i := range 100 {
 		d.change(func(d *double) { d.jobs[8].Bid = pasar.Bid(2000 + i) })
-		time.Sleep(20 * time.Millisecond) // that is what the flood is
+		<-tick.C
 	}
 	s.sees("2099")
 	took := time.Since(began)

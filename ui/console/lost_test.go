@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/ipc"
 )
 
 func TestALostDaemonIsSaidAndFoundAgain(t *testing.T) {
@@ -38,9 +39,8 @@ func TestADaemonThatWasShutDownIsStartedOnlyWhenAsked(t *testing.T) {
 	s.sees("train-1", "2 running")
 	d.shutDown()
 	s.sees("the daemon was shut down")
-	time.Sleep(reviveAt + 4*retryMin) // for longer than one that is lost is waited for
-	if len(revived) > 0 {
-		t.Fatal("it was started behind the back of whoever ended it")
+	if s.c.feed.revives(true, time.Hour) || !s.c.feed.revives(false, reviveAt) || s.c.feed.revives(false, reviveAt-1) {
+		t.Error("only one that is lost, and for a while, is started without being asked for")
 	}
 	s.press("R")
 	s.misses("no connection")
@@ -82,4 +82,19 @@ func TestWithoutADaemonTheConsoleWaits(t *testing.T) {
 	s.sees("No jobs yet.")
 	d.change(func(d *double) { d.jobs = []pasar.JobView{job(1, pasar.Running)} })
 	s.sees("train-1")
+}
+
+func TestEarlierJobsThatCantBeHadAreNotAskedForAgainAndAgain(t *testing.T) {
+	d := someJobs(t)
+	d.noPast = &ipc.Error{Code: ipc.CodeInternal, Message: "the disk is gone"}
+	s := show(t, d, 100, 30)
+	s.sees("earlier jobs can't be had: the disk is gone")
+	for range 20 {
+		s.press("Down") // draws
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.alls != 1 {
+		t.Errorf("asked %d times within one moment", d.alls)
+	}
 }
