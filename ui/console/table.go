@@ -57,10 +57,10 @@ func (t *table) listed() []*pasar.JobView {
 	if t.filter == "" {
 		return jobs
 	}
-	by := t.byID()
+	by, jobs := t.byID(), slices.Clone(jobs)
 	for _, v := range slices.Backward(t.c.base.market.time.ended()) {
 		if by[v.ID] == nil {
-			jobs = append(jobs[:len(jobs):len(jobs)], v)
+			jobs = append(jobs, v)
 		}
 	}
 	return jobs
