@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 )
 
@@ -89,11 +90,7 @@ func (b bidFlags) ask(ctx context.Context, c *call, req ipc.BidRequest) error {
 	})
 	var e *ipc.Error
 	if errors.As(err, &e) {
-		hint := fmt.Sprintf("`pasar restart %d` queues it again", req.Job)
-		if !req.Promote {
-			hint = fmt.Sprintf("`pasar restart %d --bid %d` queues it again with that bid", req.Job, req.Bid)
-		}
-		return advise(e, hint)
+		return answer.AdvisedBid(req, e)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 )
 
@@ -70,29 +71,7 @@ func (c *call) change(ctx context.Context, req ipc.JobsRequest, verb jobsVerb) e
 	if err != nil {
 		return err
 	}
-	for i := range ans.Jobs {
-		o := &ans.Jobs[i]
-		if o.Error == nil || !o.State.Finished() {
-			continue
-		}
-		switch c.name {
-		case "cancel":
-			o.Error = advise(o.Error, fmt.Sprintf("`pasar show %d` says how it ended", o.Job))
-		case "hold":
-			o.Error = advise(o.Error, fmt.Sprintf("`pasar restart %d --hold` queues it again, held", o.Job))
-		}
-	}
-	return c.outcomes(ans.Jobs)
-}
-
-// advise adds a hint to a refusal for a job's state, where the daemon has none.
-func advise(e *ipc.Error, hint string) *ipc.Error {
-	if e.Code != ipc.CodeWrongState || e.Hint != "" {
-		return e
-	}
-	with := *e
-	with.Hint = hint
-	return &with
+	return c.outcomes(answer.Advised(c.name, ans.Jobs))
 }
 
 // outcomes shows what became of each job. The exit code is that of the first refusal.
@@ -106,10 +85,11 @@ func (c *call) outcomes(jobs []ipc.JobOutcome) error {
 		}
 	}
 	if c.json {
-		if len(jobs) == 1 && jobs[0].Error != nil {
-			return jobs[0].Error
+		v, refused := answer.Outcomes(jobs)
+		if refused != nil {
+			return refused
 		}
-		if err := c.printJSON(outcomesView(jobs)); err != nil {
+		if err := c.printJSON(v); err != nil {
 			return err
 		}
 	} else if err := c.outcomeLines(jobs); err != nil {
@@ -119,29 +99,6 @@ func (c *call) outcomes(jobs []ipc.JobOutcome) error {
 		return exit(status)
 	}
 	return nil
-}
-
-// An outcomeView is what became of one job, as JSON.
-type outcomeView struct {
-	ID       pasar.JobID  `json:"id"`
-	State    *pasar.State `json:"state"`
-	Sentence *string      `json:"sentence"`
-	Error    *errorView   `json:"error"`
-}
-
-func outcomesView(jobs []ipc.JobOutcome) any {
-	v := struct {
-		Schema int           `json:"schema"`
-		Jobs   []outcomeView `json:"jobs"`
-	}{pasar.Schema, []outcomeView{}}
-	for _, o := range jobs {
-		out := outcomeView{ID: o.Job, State: pasar.Known(o.State), Sentence: pasar.Known(o.Sentence)}
-		if o.Error != nil {
-			out.Error = viewError(o.Error)
-		}
-		v.Jobs = append(v.Jobs, out)
-	}
-	return v
 }
 
 func (c *call) outcomeLines(jobs []ipc.JobOutcome) error {

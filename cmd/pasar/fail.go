@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/submission"
 )
@@ -128,29 +128,14 @@ func (a *app) reportText(e *ipc.Error) {
 	_, _ = io.WriteString(a.stderr, b.String())
 }
 
-// An errorView is an error as JSON.
-type errorView struct {
-	Code    ipc.Code `json:"code"`
-	Message string   `json:"message"`
-	Hint    *string  `json:"hint"`
-}
-
-func viewError(e *ipc.Error) *errorView {
-	return &errorView{e.Code, pasar.Clean(e.Message), pasar.Known(e.Hint)}
-}
-
-func (a *app) reportJSON(e *ipc.Error) {
-	_ = a.printJSON(struct {
-		Schema int        `json:"schema"`
-		Error  *errorView `json:"error"`
-	}{pasar.Schema, viewError(e)})
-}
+func (a *app) reportJSON(e *ipc.Error) { _, _ = a.stdout.Write(answer.Error(e)) }
 
 // printJSON writes one value on one line.
 func (a *app) printJSON(v any) error {
-	b, err := json.Marshal(v)
+	b, err := answer.Encode(v)
 	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+		return err
 	}
-	return a.printLine(b)
+	_, err = a.stdout.Write(b)
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/ui"
 )
@@ -96,7 +97,7 @@ func (c *call) lsPicture(ctx context.Context, req ipc.ListRequest, format []stri
 		return picture{}, err
 	}
 	if c.json {
-		return picture{raw: asList(chunks)}, nil
+		return picture{raw: answer.Jobs(chunks)}, nil
 	}
 	if format != nil {
 		text, err := formatted(chunks, format)
@@ -123,33 +124,6 @@ func (c *call) lsPicture(ctx context.Context, req ipc.ListRequest, format []stri
 		}
 		return "no jobs; `pasar submit CMD…` queues one\n"
 	}}, nil
-}
-
-// asList makes one JSON value of lines of JSON, passing the bytes through: a newline can only stand between
-// two objects, where a comma belongs.
-func asList(chunks [][]byte) []byte {
-	size := 64
-	for _, b := range chunks {
-		size += len(b)
-	}
-	out := fmt.Appendf(make([]byte, 0, size), `{"schema":%d,"jobs":[`, pasar.Schema)
-	start := len(out)
-	for _, b := range chunks {
-		out = append(out, b...)
-	}
-	list := out[start:]
-	if n := len(list); n > 0 && list[n-1] == '\n' {
-		list, out = list[:n-1], out[:len(out)-1]
-	}
-	for {
-		i := bytes.IndexByte(list, '\n')
-		if i < 0 {
-			break
-		}
-		list[i] = ','
-		list = list[i+1:]
-	}
-	return append(out, "]}"...)
 }
 
 func filtered(r ipc.ListRequest) bool {

@@ -2,18 +2,16 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/config"
 	"pasar/ipc"
 )
@@ -145,35 +143,14 @@ func (a *app) print(s string) error {
 
 // printLine writes bytes as one line.
 func (a *app) printLine(b []byte) error {
-	b = escaped(b)
-	if _, err := a.stdout.Write(b); err != nil {
+	b = answer.Escaped(b)
+	if _, err := a.stdout.Write(b); err != nil { // a list may be too large to copy for a newline
 		return err
 	}
 	if len(b) == 0 || b[len(b)-1] != '\n' {
 		return a.stdout.WriteByte('\n')
 	}
 	return nil
-}
-
-// escaped is JSON in which every character that a terminal might act on is an escape of JSON: the same values. Such
-// characters are in strings only.
-func escaped(b []byte) []byte {
-	if !bytes.ContainsFunc(b, actsOn) {
-		return b
-	}
-	var out []byte
-	for _, r := range string(b) {
-		if actsOn(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
-		} else {
-			out = utf8.AppendRune(out, r)
-		}
-	}
-	return out
-}
-
-func actsOn(r rune) bool {
-	return r > '~' && r != utf8.RuneError && pasar.Clean(string(r)) != string(r)
 }
 
 // note says something beside the answer.

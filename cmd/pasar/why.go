@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/ui"
 )
@@ -122,7 +123,7 @@ func (c *call) whyMany(ctx context.Context, ids []pasar.JobID) error {
 		return err
 	}
 	if c.json {
-		return c.printLine(asList(chunks))
+		return c.printLine(answer.Jobs(chunks))
 	}
 	var views []*view
 	for _, b := range chunks {
