@@ -48,6 +48,11 @@ type Config struct {
 	HotC            int64          // degrees from which a GPU is shown as hot
 	NVMLLibrary     string         // path of NVIDIA's library; empty: the system's
 
+	HTTP         bool     // serve HTTP
+	Address      string   // host:port to serve it on first; PASAR_ADDRESS replaces it
+	Bind         []string // further addresses
+	AllowedHosts []string // names under which it may be asked, beside those of the addresses
+
 	Paths Paths
 
 	dataDir string         // as set; empty: the default
@@ -83,6 +88,8 @@ func defaults() *Config {
 		PressureFree:     0.05,
 		PressureSustain:  30e9,
 		HotC:             85,
+		HTTP:             true,
+		Address:          DefaultAddress,
 		later:            map[string]any{},
 		sources:          map[string]Source{},
 	}
@@ -137,6 +144,9 @@ func load(path string, env func(string) string, sys system) (*Config, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	if err := c.findPaths(path, base, env, sys); err != nil {
+		return nil, err
+	}
+	if err := c.findAddress(env); err != nil {
 		return nil, err
 	}
 	return c, nil
