@@ -57,7 +57,7 @@ func (h *home) env() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color", "HOME=" + h.dir,
 		"XDG_DATA_HOME=" + h.dir + "/data", "XDG_CONFIG_HOME=" + h.dir + "/config",
-		"XDG_RUNTIME_DIR=" + h.dir + "/run", "XDG_STATE_HOME=" + h.dir + "/state",
+		"XDG_RUNTIME_DIR=" + h.dir + "/run", "XDG_STATE_HOME=" + h.dir + "/state", "PASAR_ADDRESS=off",
 	}
 }
 

@@ -125,7 +125,8 @@ type Deps struct {
 	Reports ReportReader                         // nil: only what running attempts report is known
 	Log     *slog.Logger
 	Reload  func() (changed, restart []string, err error)
-	Quiet   func() // called beside the loop once nothing has happened for a while; may be nil
+	Web     WebAccess // nil: no HTTP is served
+	Quiet   func()    // called beside the loop once nothing has happened for a while; may be nil
 
 	User    string // name of the one user this daemon serves
 	UID     int

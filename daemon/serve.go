@@ -50,6 +50,8 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbApprove:    (*Daemon).serveApprove,
 	ipc.VerbReject:     (*Daemon).serveReject,
 	ipc.VerbMetrics:    (*Daemon).serveMetrics,
+	ipc.VerbToken:      (*Daemon).serveToken,
+	ipc.VerbWeb:        (*Daemon).serveWeb,
 }
 
 // maxRequestID bounds the random id of a mutating request.

@@ -13,6 +13,7 @@ make --no-print-directory build >/dev/null
 
 home=$(mktemp -d "${TMPDIR:-/tmp}/pasar-demo.XXXXXX")
 for name in $(compgen -e | grep '^PASAR_' || true); do unset "$name"; done
+export PASAR_ADDRESS=off
 export XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data XDG_STATE_HOME=$home/state XDG_RUNTIME_DIR=$home/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 PATH=$PWD/bin:$PATH

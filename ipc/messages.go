@@ -42,6 +42,9 @@ const (
 	VerbApprove   Verb = "approve"
 	VerbReject    Verb = "reject"
 	VerbMetrics   Verb = "metrics"
+
+	VerbToken Verb = "token"
+	VerbWeb   Verb = "web"
 )
 
 // A Request describes one verb: the table below is the only list of what a client can ask.
@@ -83,6 +86,8 @@ var Requests = []Request{
 	{VerbApprove, true, false, "owner", "approve plans at what they cost at most; only a person may, never an agent"},
 	{VerbReject, true, false, "owner", "reject what awaits approval"},
 	{VerbMetrics, false, false, "owner", "what an attempt reported of its progress, as JSON"},
+	{VerbToken, false, false, "owner", "the token that HTTP asks of others, or a fresh one"},
+	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first"},
 }
 
 // SubmitRequest queues one job. The daemon sets Spec.Submitter, Spec.UID and Claim.Limit itself.
@@ -310,6 +315,21 @@ type RejectRequest struct {
 type MetricsRequest struct {
 	Job     pasar.JobID `msgpack:"job"`
 	Attempt int         `msgpack:"attempt"` // 0: the latest
+}
+
+// TokenRequest asks for the token of the daemon's HTTP side.
+type TokenRequest struct {
+	Fresh bool `msgpack:"fresh"` // another one: the old one, and every browser signed in, is out
+}
+
+// TokenAnswer is the token.
+type TokenAnswer struct {
+	Token string `msgpack:"token"`
+}
+
+// WebAnswer is an address to open in a browser. It works once, for ten minutes.
+type WebAnswer struct {
+	URL string `msgpack:"url"`
 }
 
 // Empty is the body of requests and answers that say nothing more.

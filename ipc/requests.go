@@ -159,3 +159,15 @@ func (c *Client) Metrics(ctx context.Context, r MetricsRequest) ([]byte, error) 
 	a, err := call[ViewAnswer](ctx, c, VerbMetrics, r)
 	return a.JSON, err
 }
+
+// Token is the token that HTTP asks of others than the user's own processes; fresh makes another.
+func (c *Client) Token(ctx context.Context, fresh bool) (string, error) {
+	a, err := call[TokenAnswer](ctx, c, VerbToken, TokenRequest{Fresh: fresh})
+	return a.Token, err
+}
+
+// Web is an address that signs in the browser which opens it first.
+func (c *Client) Web(ctx context.Context) (string, error) {
+	a, err := call[WebAnswer](ctx, c, VerbWeb, Empty{})
+	return a.URL, err
+}

@@ -59,6 +59,7 @@ func setupScript(e *testscript.Env) error {
 	e.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	e.Setenv("USER", "ada")
 	e.Setenv("LANG", "C.UTF-8")
+	e.Setenv("PASAR_ADDRESS", "off") // the port is one for all of the machine
 	vars := e.Vars
 	e.Defer(func() {
 		run := func(args ...string) {

@@ -91,7 +91,7 @@ func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
 func (h *home) env() []string {
 	return append(os.Environ(), "HOME="+h.dir, "XDG_DATA_HOME="+h.dir+"/data", "XDG_CONFIG_HOME="+h.dir+"/config",
-		"XDG_RUNTIME_DIR="+h.dir+"/run", "XDG_STATE_HOME="+h.dir+"/state", "PASAR_SOCKET=", "PASAR_CONFIG="+h.config)
+		"XDG_RUNTIME_DIR="+h.dir+"/run", "XDG_STATE_HOME="+h.dir+"/state", "PASAR_SOCKET=", "PASAR_CONFIG="+h.config, "PASAR_ADDRESS=off")
 }
 
 func (h *home) data() string   { return h.dir + "/data/pasar" }

@@ -60,7 +60,7 @@ func serve(ctx context.Context, o options) error {
 	if err := os.Chdir("/"); err != nil {
 		return fmt.Errorf("chdir: %w", err)
 	}
-	syscall.Umask(0o077)
+	given := syscall.Umask(0o077)
 	protectFromOOM()
 	signal.Ignore(syscall.SIGPIPE)
 
@@ -105,13 +105,18 @@ func serve(ctx context.Context, o options) error {
 	defer machine.Close()
 	whose.machine = machine
 
+	pages := newWeb(cfg, given, log)
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
-	d, err := daemon.New(ctx, daemon.Deps{
+	deps := daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Meter: meter, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
-	}, settings(cfg))
+	}
+	if pages != nil {
+		deps.Web = pages
+	}
+	d, err := daemon.New(ctx, deps, settings(cfg))
 	if err != nil {
 		return &exitError{exitRefused, err, "the data directory is as it was; nothing was started"}
 	}
@@ -137,6 +142,9 @@ func serve(ctx context.Context, o options) error {
 	wg.Go(func() { guardSocket(sctx, cfg.Paths, l, guardEvery, log, serve) })
 	log.Info("pasard is up", "version", pasar.Version, "pid", os.Getpid(), "socket", cfg.Paths.Socket)
 	wg.Go(func() { tell.run(sctx, d) })
+	if pages != nil {
+		wg.Go(func() { pages.Serve(sctx) })
+	}
 	defer context.AfterFunc(ctx, tell.stopping)()
 	err = d.Run(ctx)
 	tell.stopping() // a client may have asked for it

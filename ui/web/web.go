@@ -1,3 +1,163 @@
 // Package web serves pasar over HTTP: its JSON to scripts and agents, its guides to anybody. It is a client of the
 // daemon's protocol like any other, and lets in only who may use the daemon's socket, or has been given its token.
 package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+// Limits of a Server. What is beyond them is refused with a line that says so.
+const (
+	maxConns     = 256              // connections of this user's processes on this machine
+	maxStrangers = 64               // connections of anybody else: they can't lock this user out
+	maxBody      = 4 << 20          // bytes of a request's body: the largest environment, and room
+	maxHeader    = 32 << 10         // bytes of a request's head
+	headTime     = 10 * time.Second // for a request's head
+	bodyTime     = 30 * time.Second // for its body
+	sendTime     = 60 * time.Second // for a piece of an answer; who takes nothing for so long is dropped
+	idleTime     = 2 * time.Minute
+	againEvery   = 30 * time.Second // between tries for an address that another program has
+)
+
+// Options are what a Server works with.
+type Options struct {
+	Dial      func(context.Context) (*ipc.Client, error) // a connection of its own to the daemon
+	Addresses []string                                   // host:port; the first is the one that links name
+	Hosts     []string                                   // names, beyond those of the addresses, under which it may be asked
+	UID       int                                        // whose processes on this machine need no token
+	TokenFile string                                     // where the token is kept, 0600
+	Defaults  Defaults
+	Surround  func(add []pasar.Arg) (s pasar.Surroundings, home string, err error) // of a job that is submitted here
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Defaults are those of the configuration, of a submit that says nothing.
+type Defaults struct {
+	Bid   pasar.Bid
+	Grace pasar.Duration
+}
+
+// A Server answers HTTP. Make one with New, then Serve.
+type Server struct {
+	Options
+	keys  *keys
+	links *links
+	gate  gate
+	mux   *http.ServeMux
+
+	mu     sync.Mutex // guards trouble
+	served map[string]error
+}
+
+// New makes a server that serves nothing yet. The token is made when there is none.
+func New(o Options) (*Server, error) {
+	k, err := openKeys(o.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Options: o, keys: k, links: &links{open: map[string]time.Time{}}, served: map[string]error{}}
+	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
+	s.mux = s.routes()
+	return s, nil
+}
+
+// Serve answers on every address until ctx is done, and returns when every request has ended. An address that can't
+// be had is asked for again and again: another program may have it for a while.
+func (s *Server) Serve(ctx context.Context) {
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ConnContext: withPeer, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	door := &door{uid: s.UID, log: s.Log}
+	var wg sync.WaitGroup
+	for _, addr := range s.Addresses {
+		wg.Go(func() { s.serveOn(ctx, h, door, addr) })
+	}
+	<-ctx.Done()
+	// Streams end with ctx; whoever has an answer coming gets it.
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := h.Shutdown(late); err != nil {
+		_ = h.Close()
+	}
+	wg.Wait()
+}
+
+func (s *Server) serveOn(ctx context.Context, h *http.Server, d *door, addr string) {
+	for said := false; ; {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		s.note(addr, err)
+		if err == nil {
+			s.Log.Info("HTTP is up", "address", l.Addr().String())
+			said = false
+			err = h.Serve(d.guard(l))
+			s.note(addr, err)
+		} else if !said && ctx.Err() == nil {
+			said = true
+			s.Log.Warn("HTTP is not served; it will be tried again", "address", addr, "error", err)
+		}
+		if errors.Is(err, http.ErrServerClosed) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(againEvery):
+		}
+	}
+}
+
+func (s *Server) note(addr string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served[addr] = err
+}
+
+// trouble says why nobody can ask under the first address; nil if they can.
+func (s *Server) trouble() error {
+	if len(s.Addresses) == 0 {
+		return &ipc.Error{Code: ipc.CodeUnsupported, Message: "HTTP is turned off", Hint: "`http = false` in the configuration, or PASAR_ADDRESS=off, does that"}
+	}
+	s.mu.Lock()
+	err, tried := s.served[s.Addresses[0]]
+	s.mu.Unlock()
+	switch {
+	case !tried:
+		return &ipc.Error{Code: ipc.CodeUnavailable, Message: "HTTP isn't up yet", Hint: "try again in a moment"}
+	case err != nil:
+		return &ipc.Error{Code: ipc.CodeUnavailable, Message: fmt.Sprintf("HTTP is not served on %s: %v", s.Addresses[0], err),
+			Hint: "another pasard may have the port: give this one another with PASAR_ADDRESS=127.0.0.1:8751"}
+	}
+	return nil
+}
+
+// Token is the token that lets in who isn't this user on this machine. A fresh one makes the old one, and every
+// cookie, worthless.
+func (s *Server) Token(fresh bool) (string, error) {
+	if fresh {
+		if err := s.keys.renew(); err != nil {
+			return "", err
+		}
+	}
+	return s.keys.token()
+}
+
+// Link is an address that signs in the browser which opens it first, within linkFor.
+func (s *Server) Link() (string, error) {
+	if err := s.trouble(); err != nil {
+		return "", err
+	}
+	return "http://" + s.Addresses[0] + "/login?code=" + s.links.make(s.Now()), nil
+}

@@ -1,0 +1,184 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+// apiRoutes tell how things are: the bytes of the commands' --json.
+var apiRoutes = []route{
+	{"GET /api/status", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Status(ctx) })
+	}},
+	{"GET /api/gpus", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUs(ctx) })
+	}},
+	{"GET /api/cloud", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Approvals(ctx) })
+	}},
+	{"GET /api/stats", users, (*Server).stats},
+	{"GET /api/plan", users, (*Server).plan},
+	{"GET /api/jobs/{id}", users, (*Server).show},
+	{"GET /api/jobs/{id}/why", users, (*Server).show}, // as `why --json`
+	{"GET /api/jobs/{id}/metrics", users, (*Server).metrics},
+}
+
+// jobID is the job that a path names.
+func jobID(r *http.Request) (pasar.JobID, error) {
+	word := r.PathValue("id")
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || n < 1 {
+		return 0, refuse(ipc.CodeUnknownJob, "a job is named by its number: /api/jobs/42", "there is no job %q", pasar.Clean(word))
+	}
+	return pasar.JobID(n), nil
+}
+
+func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Show(ctx, ipc.ShowRequest{Job: id}) })
+}
+
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	attempt, err := count(r.URL.Query(), "attempt")
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) {
+		return c.Metrics(ctx, ipc.MetricsRequest{Job: id, Attempt: attempt})
+	})
+}
+
+// statsBy is what statistics are made by, the usual first; statsFor how far back, if nothing is said.
+var statsBy = []string{"day", "tag", "submitter", "machine", "reason"}
+
+const statsFor = 30 * 24 * time.Hour
+
+func (s *Server) stats(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if err := only(q, "since", "by"); err != nil {
+		return err
+	}
+	since, err := moment(q, "since", s.Now())
+	if err != nil {
+		return err
+	}
+	if since.IsZero() {
+		since = s.Now().Add(-statsFor)
+	}
+	by := q.Get("by")
+	if by == "" {
+		by = statsBy[0]
+	}
+	if !slices.Contains(statsBy, by) {
+		return refuse(ipc.CodeBadRequest, "", "by: %q isn't one of %s", pasar.Clean(by), strings.Join(statsBy, ", "))
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) {
+		return c.Stats(ctx, ipc.StatsRequest{Since: since, By: by})
+	})
+}
+
+// listRequest is what a query asks for, with the names of the flags of `pasar ls`.
+func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
+	req := ipc.ListRequest{Tag: q.Get("tag"), By: q.Get("by"), Machine: q.Get("machine")}
+	var err error
+	if req.All, err = flag(q, "all"); err != nil {
+		return req, err
+	}
+	for _, word := range q["state"] {
+		for st := range strings.SplitSeq(word, ",") {
+			if !slices.Contains(pasar.States, pasar.State(st)) {
+				return req, refuse(ipc.CodeBadRequest, "states are "+stateNames(), "state: there is no %q", pasar.Clean(st))
+			}
+			req.States = append(req.States, pasar.State(st))
+		}
+	}
+	if req.Since, err = moment(q, "since", now); err != nil {
+		return req, err
+	}
+	if req.Limit, err = count(q, "limit"); err != nil {
+		return req, err
+	}
+	group, err := count(q, "group")
+	req.Group = pasar.JobID(group)
+	return req, err
+}
+
+// listKeys are what listRequest reads.
+var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "limit", "group"}
+
+func stateNames() string {
+	names := make([]string, len(pasar.States))
+	for i, st := range pasar.States {
+		names[i] = string(st)
+	}
+	return strings.Join(names, ", ")
+}
+
+// only refuses what a query has beyond the keys that are known: it was meant to do something.
+func only(q url.Values, keys ...string) error {
+	for k := range q {
+		if !slices.Contains(keys, k) {
+			return refuse(ipc.CodeBadRequest, "it takes "+strings.Join(keys, ", "), "the query has a %q, which isn't known", pasar.Clean(k))
+		}
+	}
+	return nil
+}
+
+// flag is yes or no; a name alone is yes.
+func flag(q url.Values, key string) (bool, error) {
+	switch v := q.Get(key); {
+	case !q.Has(key):
+		return false, nil
+	case v == "" || v == "1" || v == "true":
+		return true, nil
+	case v == "0" || v == "false":
+		return false, nil
+	default:
+		return false, refuse(ipc.CodeBadRequest, "", "%s: %q is neither 1 nor 0", key, pasar.Clean(v))
+	}
+}
+
+// count is a number from 0 on; 0 if it isn't there.
+func count(q url.Values, key string) (int, error) {
+	if !q.Has(key) {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(q.Get(key), 10, 31)
+	if err != nil || n < 0 {
+		return 0, refuse(ipc.CodeBadRequest, "", "%s: %q is no number", key, pasar.Clean(q.Get(key)))
+	}
+	return int(n), nil
+}
+
+// moment is a point in time: RFC 3339, a day in UTC, or a span before now. Zero if it isn't there.
+func moment(q url.Values, key string, now time.Time) (time.Time, error) {
+	v := q.Get(key)
+	if v == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, v); err == nil {
+			return t, nil
+		}
+	}
+	d, err := pasar.ParseDuration(v)
+	if err != nil {
+		return time.Time{}, refuse(ipc.CodeBadRequest, "write 2h (ago), 2026-01-31, or 2026-01-31T15:04:05Z", "%s: bad time %q", key, pasar.Clean(v))
+	}
+	return now.Add(-time.Duration(d)), nil
+}

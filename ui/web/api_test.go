@@ -1,0 +1,186 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func TestASubmitIsUnderstoodAsOnTheCommandLine(t *testing.T) {
+	s, d := newServer(t)
+	w := ask(t, s, "POST", "/api/jobs", `{"command":"echo hi | wc","time":"2h","mem":"24G","bid":1500,"tags":["a"],"env":{"K":"v"},"cwd":"/tmp",
+		"grace":30,"retries":2,"after":[{"job":3,"on":"ok"}],"key":"k","request":"mine"}`, nil)
+	if w.Code != 201 || w.Body.String() != "{\"id\":7}\n" || w.Header().Get("Location") != "/api/jobs/7" {
+		t.Fatalf("%d %s %s", w.Code, w.Body, w.Header())
+	}
+	var r ipc.SubmitRequest
+	d.bound(t, ipc.VerbSubmit, &r)
+	p := r.Spec
+	if r.Request != "mine" || p.Bid != 1500 || p.Time != 7200e9 || p.Grace != 30e9 || p.Claim.Mem != 24*pasar.GiB || p.Cwd != "/tmp" || p.Retries != 2 ||
+		len(p.Argv) < 3 || p.Key != "k" || len(p.After) != 1 || p.After[0].Job != 3 || r.Surroundings.Env[1] != "K=v" {
+		t.Errorf("%+v", r)
+	}
+	if w := ask(t, s, "POST", "/api/jobs", `{"command":["python","train.py"]}`, nil); w.Code != 201 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	d.bound(t, ipc.VerbSubmit, &r)
+	if home, _, _ := s.Surround(nil); r.Spec.Name != "train" || r.Spec.Claim.Kind != pasar.Whole || len(home.Env) == 0 || r.Spec.Bid != pasar.DefaultBid {
+		t.Errorf("%+v", r.Spec)
+	}
+	for body, says := range map[string]string{
+		`{}`:                                               "command",
+		`{"command":[]}`:                                   "command",
+		`{"command":["x"],"time":"soon"}`:                  "soon",
+		`{"command":["x"],"mem":"much"}`:                   "much",
+		`{"command":["x"],"cwd":"/nowhere"}`:               "/nowhere",
+		`{"command":["x"],"env":{"A=B":"c"}}`:              "env",
+		`{"command":["x"],"gpus":-1}`:                      "negative",
+		`{"command":["x"],"retry_on":["exit","nonsense"]}`: "nonsense",
+	} {
+		w := ask(t, s, "POST", "/api/jobs", body, nil)
+		var v struct {
+			Error struct{ Code, Message string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || w.Code != 400 || !strings.Contains(v.Error.Message, says) {
+			t.Errorf("%s: %d %s; want 400 with %q", body, w.Code, w.Body, says)
+		}
+	}
+	if n := d.calls(ipc.VerbSubmit); n != 2 {
+		t.Errorf("%d submits", n)
+	}
+}
+
+func TestADryRunChangesNothing(t *testing.T) {
+	s, d := newServer(t)
+	for _, c := range [][3]string{
+		{"POST", "/api/jobs", `{"command":["x"],"dry_run":true}`},
+		{"GET", "/api/plan?time=2h&mem=24G&bid=1500", ""},
+		{"PATCH", "/api/jobs/1", `{"bid":1500,"dry_run":true}`},
+		{"POST", "/api/jobs/1/promote", `{"dry_run":true}`},
+	} {
+		if w := ask(t, s, c[0], c[1], c[2], nil); w.Code != 200 || w.Body.String() != "{\"a\":1}\n" {
+			t.Errorf("%s: %d %s", c, w.Code, w.Body)
+		}
+	}
+	if d.calls(ipc.VerbPlanSubmit) != 2 || d.calls(ipc.VerbPlanBid) != 2 || d.calls(ipc.VerbSubmit)+d.calls(ipc.VerbBid) != 0 {
+		t.Errorf("%v", d.seen)
+	}
+}
+
+func TestChangesReachTheDaemonAsTheyWereMeant(t *testing.T) {
+	s, d := newServer(t)
+	for _, c := range []struct{ path, body string }{
+		{"/api/jobs/1/cancel", `{"now":true,"by":"ada"}`}, {"/api/jobs/1/hold", ""}, {"/api/jobs/1/release", "{}"},
+		{"/api/jobs/1/pause", `{"kill_after":"10m"}`}, {"/api/jobs/1/resume", ""}, {"/api/jobs/1/promote", ""}, {"/api/jobs/1/restart", `{"mem":"2G"}`},
+	} {
+		if w := ask(t, s, "POST", c.path, c.body, nil); w.Code != 200 {
+			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
+		}
+	}
+	var jobs ipc.JobsRequest
+	d.bound(t, ipc.VerbCancel, &jobs)
+	if !jobs.Now || jobs.By != "ada" || len(jobs.Jobs) != 1 || jobs.Jobs[0] != 1 || jobs.Request == "" {
+		t.Errorf("%+v", jobs)
+	}
+	d.bound(t, ipc.VerbPause, &jobs)
+	if jobs.KillAfter == nil || *jobs.KillAfter != 600e9 {
+		t.Errorf("%+v", jobs)
+	}
+	var again ipc.RestartRequest
+	d.bound(t, ipc.VerbRestart, &again)
+	if again.Claim == nil || again.Claim.Mem != 2*pasar.GiB {
+		t.Errorf("%+v", again)
+	}
+	var bid ipc.BidRequest
+	d.bound(t, ipc.VerbBid, &bid)
+	if !bid.Promote {
+		t.Errorf("%+v", bid)
+	}
+	if w := ask(t, s, "PATCH", "/api/jobs/1", `{"time":"3h","tags":["x"]}`, nil); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	for _, body := range []string{`{}`, `{"preempt":true}`, `{"bid":1,"name":"x"}`} {
+		if w := ask(t, s, "PATCH", "/api/jobs/1", body, nil); w.Code != 400 {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+}
+
+func TestEachRefusalOfTheDaemonsHasItsStatus(t *testing.T) {
+	s, d := newServer(t)
+	for code, status := range statuses {
+		d.reply[ipc.VerbShow] = func(context.Context, *ipc.Call) error {
+			return &ipc.Error{Code: code, Message: "no \x1b[31m", Hint: "do"}
+		}
+		w := ask(t, s, "GET", "/api/jobs/1", "", nil)
+		if want := `{"schema":1,"error":{"code":"` + string(code) + `"`; w.Code != status || !strings.HasPrefix(w.Body.String(), want) || strings.Contains(w.Body.String(), "\x1b") {
+			t.Errorf("%s: %d %q", code, w.Code, w.Body)
+		}
+	}
+}
+
+func TestAPanicIsThatRequestsError(t *testing.T) {
+	s, _ := newServer(t)
+	s.Dial = func(context.Context) (*ipc.Client, error) { panic("oh") }
+	if w := ask(t, s, "GET", "/api/status", "", nil); w.Code != 500 || !strings.Contains(w.Body.String(), "fault in pasard") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestOutputIsGivenOutAsBytesThatNoBrowserShows(t *testing.T) {
+	s, d := newServer(t)
+	const hostile = "<script>alert(1)</script>\x1b]52;c;aGk=\x07\r\n\xff"
+	d.reply[ipc.VerbLogs] = func(_ context.Context, c *ipc.Call) error {
+		_ = c.Chunk([]byte(`{"attempt":1,"offset":0}`))
+		_ = c.Chunk([]byte(hostile))
+		return c.Answer(ipc.LogsAnswer{Attempt: 1, Ended: true})
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "127.0.0.1"
+		s.ServeHTTP(w, r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}})))
+	}))
+	defer web.Close()
+	res, err := http.Get(web.URL + "/api/jobs/1/logs?follow=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || string(b) != hostile || res.Header.Get("Content-Type") != "application/octet-stream" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%q %v %v", b, err, res.Header)
+	}
+}
+
+func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
+	s, _ := newServer(t)
+	for _, path := range []string{"/api/jobs?stat=running", "/api/jobs?state=busy", "/api/jobs?limit=-1", "/api/jobs?since=once", "/api/jobs?all=maybe", "/api/stats?by=moon",
+		"/api/plan?command=x", "/api/jobs/1/logs?tail=3", "/api/jobs/1/metrics?attempt=x"} {
+		if w := ask(t, s, "GET", path, "", nil); w.Code != 400 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if w := ask(t, s, "GET", "/api/jobs/99999999999999999999", "", nil); w.Code != 404 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestEveryStatusOfARouteIsJSON(t *testing.T) {
+	s, _ := newServer(t)
+	s.Dial = nobody
+	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes} {
+		for _, rt := range list {
+			method, path, _ := strings.Cut(rt.pattern, " ")
+			w := ask(t, s, method, strings.ReplaceAll(path, "{id}", "1"), "", nil)
+			if !json.Valid(w.Body.Bytes()) || w.Header().Get("Content-Type") != "application/json" || w.Code < 400 {
+				t.Errorf("%s: %d %s", rt.pattern, w.Code, w.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"pasar/docs"
+	"pasar/ipc"
+)
+
+// publicRoutes are open to everybody: they say nothing of jobs.
+var publicRoutes = []route{
+	{"GET /healthz", anybody, (*Server).healthz},
+	{"GET /llms.txt", anybody, guide("")},
+	{"GET /agents.md", anybody, guide("")},
+	{"GET /guide/{topic}", anybody, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		return guide(r.PathValue("topic"))(s, w, r)
+	}},
+	{"GET /login", anybody, (*Server).login},
+}
+
+// healthz says whether the daemon answers, within two seconds.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	c, err := s.Dial(ctx)
+	if err == nil {
+		_ = c.Close()
+		_, _ = io.WriteString(w, "ok\n")
+		return nil
+	}
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, "the daemon doesn't answer\n")
+	return nil
+}
+
+func guide(topic string) func(*Server, http.ResponseWriter, *http.Request) error {
+	return func(_ *Server, w http.ResponseWriter, _ *http.Request) error {
+		text, err := docs.Guide(topic)
+		if err != nil {
+			e := refuse(ipc.CodeBadRequest, "", "%v", err)
+			writeError(w, http.StatusNotFound, e)
+			return nil
+		}
+		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+		_, _ = io.WriteString(w, text)
+		return nil
+	}
+}
+
+// login takes the code of a link of `pasar web`, once, for a cookie. The code leaves the address bar at once.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodHead { // whoever looks at links before they are opened doesn't use them up
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if !s.links.use(r.URL.Query().Get("code"), s.Now()) {
+		return refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old")
+	}
+	until := s.Now().Add(cookieFor)
+	value, err := s.keys.cookie(until)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", Expires: until, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return nil
+}

@@ -1,0 +1,217 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"pasar"
+	"pasar/answer"
+	"pasar/ipc"
+)
+
+// A route is one line of what can be asked.
+type route struct {
+	pattern string // as of http.ServeMux
+	who     who
+	serve   func(s *Server, w http.ResponseWriter, r *http.Request) error
+}
+
+// routes is everything that can be asked. A path that isn't in it is unknown, and a method that isn't, not allowed.
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, list := range [][]route{publicRoutes, apiRoutes, changeRoutes, streamRoutes} {
+		for _, rt := range list {
+			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+				if status, e := s.admit(r, rt.who); e != nil {
+					writeError(w, status, e)
+					return
+				}
+				if err := rt.serve(s, w, r); err != nil {
+					s.fail(w, r, err)
+				}
+			})
+		}
+	}
+	return mux
+}
+
+// csp lets a page have what comes from here, and nothing else: no script in the page itself, no other origin.
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
+	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", csp)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler { // its own request's error, and nobody else's
+			s.Log.Error("panic in an HTTP request", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			writeError(w, http.StatusInternalServerError, refuse(ipc.CodeInternal, "", "fault in pasard: %v", p))
+		}
+	}()
+	if status, e := s.gate.check(r); e != nil {
+		writeError(w, status, e)
+		return
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = rc.SetWriteDeadline(time.Now().Add(sendTime))
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		s.unknown(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// unknown answers for a path that there isn't, or not with this method, in JSON like every other refusal. Who may not
+// ask isn't told which paths there are.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if status, e := s.admit(r, users); e != nil {
+		writeError(w, status, e)
+		return
+	}
+	var allow []string
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch} {
+		other := r.Clone(r.Context())
+		other.Method = m
+		if _, pattern := s.mux.Handler(other); pattern != "" {
+			allow = append(allow, m)
+		}
+	}
+	if len(allow) > 0 {
+		for _, m := range allow {
+			w.Header().Add("Allow", m)
+		}
+		writeError(w, http.StatusMethodNotAllowed, refuse(ipc.CodeBadRequest, "", "%s takes %s, not %s", pasar.Clean(r.URL.Path), allow[0], pasar.Clean(r.Method)))
+		return
+	}
+	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "`pasar guide api` lists what can be asked", "there is nothing at %q", pasar.Clean(r.URL.Path)))
+}
+
+// statuses is the one place where an error's code becomes a status.
+var statuses = map[ipc.Code]int{
+	ipc.CodeBadRequest:  http.StatusBadRequest,
+	ipc.CodeUsage:       http.StatusBadRequest,
+	ipc.CodeBadInput:    http.StatusBadRequest,
+	ipc.CodeUnknownJob:  http.StatusNotFound,
+	ipc.CodeWrongState:  http.StatusConflict,
+	ipc.CodeImpossible:  http.StatusUnprocessableEntity,
+	ipc.CodeOverLimit:   http.StatusUnprocessableEntity,
+	ipc.CodeUnavailable: http.StatusServiceUnavailable,
+	ipc.CodeNoDaemon:    http.StatusServiceUnavailable,
+	ipc.CodeInterrupted: http.StatusServiceUnavailable,
+	ipc.CodeUnsupported: http.StatusNotImplemented,
+	ipc.CodeVersion:     http.StatusNotImplemented,
+	ipc.CodeNotAllowed:  http.StatusForbidden,
+}
+
+// fail answers with an error, unless an answer has begun: then the connection ends, so that nobody takes half of one
+// for the whole.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var begun *begunError
+	if errors.As(err, &begun) || r.Context().Err() != nil {
+		s.Log.Debug("HTTP answer broken off", "path", r.URL.Path, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	e, status := asError(err)
+	writeError(w, status, e)
+}
+
+// A begunError is one of an answer of which something has been sent.
+type begunError struct{ error }
+
+func asError(err error) (*ipc.Error, int) {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return refuse(ipc.CodeOverLimit, "", "the body has more than %s", pasar.Bytes(large.Limit)), http.StatusRequestEntityTooLarge
+	}
+	var e *ipc.Error
+	if !errors.As(err, &e) {
+		e = &ipc.Error{Code: ipc.CodeInternal, Message: err.Error()}
+	}
+	status, ok := statuses[e.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	return e, status
+}
+
+func writeError(w http.ResponseWriter, status int, e *ipc.Error) {
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="pasar"`)
+	}
+	writeJSON(w, status, answer.Error(e))
+}
+
+// writeJSON answers with one value, which answer has made.
+func writeJSON(w http.ResponseWriter, status int, line []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(line)))
+	w.WriteHeader(status)
+	_, _ = w.Write(line)
+}
+
+// tooMany is the whole answer to a connection that is one too many.
+func tooMany() []byte {
+	body := answer.Error(&ipc.Error{Code: ipc.CodeOverLimit, Message: "this server has as many connections as it takes", Hint: "close some, or try again later"})
+	head := "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
+	return append([]byte(head), body...)
+}
+
+// body reads a request's body into v. No body is an empty object; a key that isn't known is refused, since whoever
+// wrote it meant something by it.
+func body(r *http.Request, v any) error {
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	var large *http.MaxBytesError
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.As(err, &large):
+		return err
+	case err != nil:
+		return refuse(ipc.CodeBadRequest, "`pasar guide api` lists the keys", "the body: %v", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return refuse(ipc.CodeBadRequest, "", "the body holds more than one value")
+	}
+	return nil
+}
+
+// with speaks to the daemon over a connection of its own, which ends with the request.
+func (s *Server) with(r *http.Request, f func(ctx context.Context, c *ipc.Client) error) error {
+	c, err := s.Dial(r.Context())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(r.Context(), c)
+}
+
+// view answers with a view of the daemon's.
+func (s *Server) view(w http.ResponseWriter, r *http.Request, get func(ctx context.Context, c *ipc.Client) ([]byte, error)) error {
+	var b []byte
+	if err := s.with(r, func(ctx context.Context, c *ipc.Client) (err error) {
+		b, err = get(ctx, c)
+		return err
+	}); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, answer.Line(b))
+	return nil
+}

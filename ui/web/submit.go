@@ -1,0 +1,179 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pasar"
+	"pasar/answer"
+	"pasar/ipc"
+	"pasar/submission"
+)
+
+// submitWords are the body of a submit.
+type submitWords struct {
+	changeWords
+	Command line              `json:"command"`
+	Cwd     string            `json:"cwd"` // below the user's home directory unless absolute
+	Bid     *pasar.Bid        `json:"bid"`
+	Preempt bool              `json:"preempt"`
+	Tags    []string          `json:"tags"`
+	Key     string            `json:"key"`
+	Hold    bool              `json:"hold"`
+	NoPTY   bool              `json:"no_pty"`
+	Cols    int               `json:"cols"`
+	Rows    int               `json:"rows"`
+	Env     map[string]string `json:"env"` // beside the daemon's own
+	DryRun  bool              `json:"dry_run"`
+	Request string            `json:"request"` // a repeat with the same one gets the first answer
+}
+
+// request is what the daemon is asked.
+func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
+	var none ipc.SubmitRequest
+	argv, err := in.Command.argv()
+	if err != nil {
+		return none, err
+	}
+	claim, err := in.claim(submission.Default())
+	if err != nil {
+		return none, err
+	}
+	ch, err := in.change()
+	if err != nil {
+		return none, err
+	}
+	var add []pasar.Arg
+	for _, k := range slices.Sorted(maps.Keys(in.Env)) {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(in.Env[k], 0) {
+			return none, refuse(ipc.CodeBadRequest, "", "env: %q can't be the name of a variable, or its value holds a NUL", pasar.Clean(k))
+		}
+		add = append(add, pasar.Arg(k+"="+in.Env[k]))
+	}
+	around, home, err := s.Surround(add)
+	if err != nil {
+		return none, understood(err)
+	}
+	cwd := in.Cwd
+	if !filepath.IsAbs(cwd) {
+		cwd = filepath.Join(home, strings.TrimPrefix(cwd, "~/"))
+	}
+	if cwd, err = submission.Dir(cwd); err != nil {
+		return none, understood(err)
+	}
+	spec := pasar.Spec{Argv: argv, Cwd: pasar.Arg(cwd), Claim: claim, Bid: s.Defaults.Bid, Grace: s.Defaults.Grace, Tags: in.Tags, By: in.By, Key: in.Key,
+		Hold: in.Hold, NoPTY: in.NoPTY, Cols: in.Cols, Rows: in.Rows, Preempt: in.Preempt,
+		Name: submission.Name(words(argv))}
+	put(&spec.Bid, in.Bid)
+	put(&spec.Name, in.Name)
+	put(&spec.Note, in.Note)
+	put(&spec.Time, (*pasar.Duration)(in.Time))
+	put(&spec.Grace, (*pasar.Duration)(in.Grace))
+	put(&spec.TimeLimit, ch.TimeLimit)
+	put(&spec.NonPreemptible, ch.NonPreemptible)
+	put(&spec.Pausable, ch.Pausable)
+	put(&spec.ResumeCommand, ch.ResumeCommand)
+	put(&spec.CheckpointGrace, ch.CheckpointGrace)
+	put(&spec.NoSigterm, ch.NoSigterm)
+	put(&spec.Retries, ch.Retries)
+	put(&spec.RetryOn, ch.RetryOn)
+	put(&spec.After, ch.After)
+	put(&spec.Begin, ch.Begin)
+	if err := submission.Validate(spec); err != nil {
+		return none, understood(err)
+	}
+	return ipc.SubmitRequest{Request: requestID(in.Request), Spec: spec, Surroundings: around}, nil
+}
+
+func words(argv []pasar.Arg) []string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		out[i] = string(a)
+	}
+	return out
+}
+
+// requestID is the id of a change: the caller's own, so that it may repeat it, or a fresh one.
+func requestID(given string) string {
+	if given != "" {
+		return given
+	}
+	return ipc.NewRequest()
+}
+
+func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
+	var in submitWords
+	if err := body(r, &in); err != nil {
+		return err
+	}
+	req, err := s.request(&in)
+	if err != nil {
+		return err
+	}
+	if in.DryRun {
+		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.PlanSubmit(ctx, req) })
+	}
+	var a ipc.SubmitAnswer
+	if err := s.with(r, func(ctx context.Context, c *ipc.Client) (err error) {
+		a, err = c.Submit(ctx, req)
+		return err
+	}); err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if a.Existing {
+		status = http.StatusOK
+	}
+	w.Header().Set("Location", "/api/jobs/"+a.Job.String())
+	writeJSON(w, status, answer.Line(a.View))
+	return nil
+}
+
+// plan answers what would happen to a job that asks for so much: GET /api/plan?time=2h&mem=24G.
+func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	in := submitWords{Command: line{"true"}}
+	for k := range q {
+		v := strconv.Quote(q.Get(k))
+		var err error
+		switch k {
+		case "time":
+			in.Time = new(span)
+			err = in.Time.UnmarshalJSON([]byte(v))
+		case "mem":
+			in.Mem = new(slice)
+			err = in.Mem.UnmarshalJSON([]byte(v))
+		case "ram":
+			in.RAM = new(size)
+			err = in.RAM.UnmarshalJSON([]byte(v))
+		case "gpus":
+			var n int
+			n, err = submission.ParseCount(q.Get(k))
+			in.GPUs = &n
+		case "gpu_type":
+			t := q.Get(k)
+			in.GPUType = &t
+		case "bid":
+			var b pasar.Bid
+			b, err = submission.ParseBid(q.Get(k))
+			in.Bid = &b
+		case "preempt":
+			in.Preempt, err = flag(q, k)
+		default:
+			return refuse(ipc.CodeBadRequest, "it takes time, mem, ram, gpus, gpu_type, bid and preempt", "plan knows no %q", pasar.Clean(k))
+		}
+		if err != nil {
+			return refuse(ipc.CodeBadRequest, "", "%s: %v", k, err)
+		}
+	}
+	req, err := s.request(&in)
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.PlanSubmit(ctx, req) })
+}
