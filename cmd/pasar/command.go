@@ -56,7 +56,7 @@ func commands() []*command {
 	return []*command{
 		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(), statsCommand(), consoleCommand(),
 		cancelCommand(), bidCommand(), promoteCommand(), pauseCommand(), resumeCommand(), restartCommand(), editCommand(), holdCommand(), releaseCommand(),
-		statusCommand(), gpusCommand(), drainCommand(), undrainCommand(), planCommand(), factsCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
+		statusCommand(), gpusCommand(), drainCommand(), undrainCommand(), planCommand(), factsCommand(), webCommand(), tokenCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
 		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(),
 	}
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"syscall"
+
+	"pasar"
+	"pasar/ipc"
+)
+
+func webCommand() *command {
+	return &command{
+		name: "web", section: sectionMachine, brief: "open pasar's HTTP side in a browser, signed in",
+		long: `It prints an address that signs in the browser which opens it first, within ten minutes, for thirty days; where there is a
+desktop it opens a browser, too. From another machine, forward the port: ssh -L 8750:localhost:8750 box.`,
+		examples: []example{
+			{"pasar web", "print the address, and open it"},
+			{"pasar web --no-open", "only print it"},
+		},
+		setup: func(f *flags) action {
+			noOpen := f.Bool("no-open", false, "open no browser")
+			return func(ctx context.Context, c *call) error {
+				if err := c.noArgs(); err != nil {
+					return err
+				}
+				var url string
+				err := c.ask(ctx, func(d *ipc.Client) (err error) {
+					url, err = d.Web(ctx)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.printJSON(struct {
+						Schema int    `json:"schema"`
+						URL    string `json:"url"`
+					}{pasar.Schema, url})
+				}
+				if err := c.print(url + "\n"); err != nil {
+					return err
+				}
+				if !*noOpen && c.term.is {
+					c.openBrowser(url)
+				}
+				return nil
+			}
+		},
+	}
+}
+
+// openBrowser has the desktop open an address, where there is one. The address has been printed, so nothing is lost
+// if that fails.
+func (c *call) openBrowser(url string) {
+	if c.getenv("DISPLAY") == "" && c.getenv("WAYLAND_DISPLAY") == "" {
+		return
+	}
+	bin := findProgram("xdg-open", c.getenv("PATH"))
+	if bin == "" {
+		return
+	}
+	cmd := exec.Command(bin, url)
+	cmd.Env = c.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this command and its terminal
+	if err := cmd.Start(); err == nil {
+		_ = cmd.Process.Release()
+	}
+}
