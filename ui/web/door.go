@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,23 +98,14 @@ func (l *guarded) Accept() (net.Conn, error) {
 // look finds out who a connection is from.
 func (d *door) look(c net.Conn) peer {
 	p := peer{uid: -1, addr: c.RemoteAddr().String()}
-	local, lok := addrPort(c.LocalAddr())
-	remote, rok := addrPort(c.RemoteAddr())
-	if !lok || !rok {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
 		return p
 	}
-	if uid, ok := peerUID(local, remote); ok {
+	if uid, ok := acceptedUID(t); ok {
 		p.uid, p.ours = uid, uid == d.uid
 	}
 	return p
-}
-
-func addrPort(a net.Addr) (netip.AddrPort, bool) {
-	t, ok := a.(*net.TCPAddr)
-	if !ok {
-		return netip.AddrPort{}, false
-	}
-	return t.AddrPort(), true
 }
 
 // maxTurning is how many are told at a time that there are too many; the others are closed without a word.
