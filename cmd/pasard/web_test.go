@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pasar/docs"
+)
+
+// startWeb starts the daemon with HTTP on a port of its own, and returns the address.
+func (h *home) startWeb() string {
+	h.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	h.spawnWith(func(c *exec.Cmd) { c.Env = append(c.Env, "PASAR_ADDRESS="+addr) })
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		if res, err := http.Get("http://" + addr + "/healthz"); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return addr
+			}
+		}
+		select {
+		case <-ctx.Done():
+			h.t.Fatalf("HTTP isn't served\n%s", tail(h.log.String(), 2000))
+		case <-time.After(5 * time.Millisecond): // a port can't be waited for
+		}
+	}
+}
+
+// pasar runs a command in the home, and returns what it printed.
+func (h *home) pasar(args ...string) string {
+	h.t.Helper()
+	cmd := exec.Command(filepath.Join(bin, "pasar"), args...)
+	cmd.Env, cmd.Dir = h.env(), h.dir // no repository: what git sees comes a little later
+	out, err := cmd.Output()
+	if err != nil {
+		h.t.Fatalf("pasar %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// timeless is an answer without what grows while a job waits.
+func timeless(s string) string {
+	return regexp.MustCompile(`"queue_wait":[0-9.]+`).ReplaceAllString(s, `"queue_wait":0`)
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s %v", url, res.StatusCode, b, err)
+	}
+	return string(b)
+}
+
+func TestHTTPAnswersWithTheBytesOfTheCommands(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--wait", "--gpus", "0", "--name", "w\u00e9\u202e<b>", "--", "sh", "-c", "printf '<script>\\033[31m\\n'; printf '{\"error\"}'")
+	h.pasar("submit", "--gpus", "0", "--hold", "--", "true")
+	for path, args := range map[string][]string{
+		"/api/jobs/1":                        {"show", "1"},
+		"/api/jobs/1/why":                    {"why", "1"},
+		"/api/jobs/2":                        {"show", "2"},
+		"/api/jobs?all":                      {"ls", "--all"},
+		"/api/jobs?state=completed":          {"ls", "--state", "completed"},
+		"/api/jobs?tag=none":                 {"ls", "--tag", "none"},
+		"/api/stats?since=2026-01-31&by=tag": {"stats", "--since", "2026-01-31T00:00:00Z", "--by", "tag"},
+		"/api/jobs/1/logs":                   {"logs", "1", "--raw"},
+	} {
+		var want string
+		if args[0] == "logs" {
+			want = h.pasar(args...)
+		} else {
+			want = h.pasar(append(args, "--json")...)
+		}
+		if got := get(t, "http://"+addr+path); timeless(got) != timeless(want) {
+			t.Errorf("%s: %s\npasar %s: %s", path, got, strings.Join(args, " "), want)
+		}
+	}
+	res, err := http.Post("http://"+addr+"/api/jobs/1/cancel", "application/json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	cmd := exec.Command(filepath.Join(bin, "pasar"), "cancel", "--json", "1")
+	cmd.Env = h.env()
+	want, _ := cmd.Output() // it is refused
+	if err != nil || res.StatusCode != http.StatusConflict || string(got) != string(want) {
+		t.Errorf("%d %s; pasar cancel: %s", res.StatusCode, got, want)
+	}
+}
+
+func TestTheGuidesCurlExamplesWork(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	text, err := docs.Guide("api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--gpus", "0", "--", "sleep", "100") // the job that the examples name
+	ran := 0
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		ran++
+		cmd := exec.Command("sh", "-c", strings.ReplaceAll(line, "127.0.0.1:8750", addr))
+		cmd.Env = h.env()
+		out, err := cmd.Output()
+		if err != nil || !json.Valid(out) || strings.Contains(string(out), `"error":{`) {
+			t.Errorf("%s%s%v", line, out, err)
+		}
+	}
+	if ran < 5 {
+		t.Errorf("%d examples", ran)
+	}
+}
+
+func TestATokenOutlivesTheDaemonAndIsAskedOfNobodyHere(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	first := h.pasar("token")
+	link := strings.TrimSpace(h.pasar("web"))
+	if !strings.HasPrefix(link, "http://"+addr+"/login?code=") {
+		t.Error(link)
+	}
+	h.kill()
+	addr = h.startWeb()
+	if second := h.pasar("token"); second != first || !strings.HasPrefix(first, "pasar_") {
+		t.Errorf("%q, then %q", first, second)
+	}
+	get(t, "http://"+addr+"/api/status")
+	if third := h.pasar("token", "--new"); third == first {
+		t.Error("it is the old one")
+	}
+	res, err := http.Get(link)
+	if err == nil {
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			t.Error("a link of the daemon before works")
+		}
+	}
+}
