@@ -29,7 +29,8 @@ func newTmux(h *home) *tmux {
 	if err := os.Mkdir(m.dir, 0o700); err != nil {
 		h.t.Fatal(err)
 	}
-	conf := "set -g status off\nset -g escape-time 0\nset -g history-limit 5000\nset -g focus-events on\nset -g default-shell /bin/sh\n"
+	// The server outlives its last session: one that ended just as the next began would take that along.
+	conf := "set -g exit-empty off\nset -g status off\nset -g escape-time 0\nset -g history-limit 5000\nset -g focus-events on\nset -g default-shell /bin/sh\n"
 	if err := os.WriteFile(filepath.Join(m.dir, "conf"), []byte(conf), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
