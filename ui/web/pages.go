@@ -1,0 +1,42 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"path"
+
+	"pasar/ipc"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// pageRoutes are the page for people, and what it is made of.
+var pageRoutes = []route{
+	{"GET /{$}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "index.html") }},
+	{"GET /assets/{file}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
+}
+
+// asset answers with an embedded file: names are those of one directory, and there is nothing beside it to reach.
+func asset(w http.ResponseWriter, r *http.Request, name string) error {
+	b, err := assets.ReadFile("assets/" + path.Base("/"+name))
+	if err != nil {
+		writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "", "there is no such file"))
+		return nil
+	}
+	sum := sha256.Sum256(b)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache") // kept, and asked about: a new daemon's page is never half the old one's
+	h.Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	_, _ = w.Write(b)
+	return nil
+}
