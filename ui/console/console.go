@@ -33,6 +33,8 @@ type console struct {
 	ctx     context.Context // done when the console is to end
 	end     context.CancelCauseFunc
 	workers sync.WaitGroup
+	hiring  sync.Mutex // guards over, and is held while a worker begins
+	over    bool       // workers are being waited for: none begins any more
 
 	fresh   atomic.Pointer[ui.Snapshot] // the newest one that the loop hasn't taken
 	updates chan func()                 // for the loop
@@ -191,9 +193,13 @@ var (
 // leaveTime is how long workers are waited for at the end.
 const leaveTime = time.Second
 
-// work has f done beside the loop. It must end once c.ctx is done.
+// work has f done beside the loop, unless the console has ended. It must end once c.ctx is done.
 func (c *console) work(f func()) {
-	c.workers.Go(func() { defer c.rescue(); f() })
+	c.hiring.Lock()
+	defer c.hiring.Unlock()
+	if !c.over {
+		c.workers.Go(func() { defer c.rescue(); f() })
+	}
 }
 
 // rescue puts the terminal back before a panic ends the program.
@@ -210,6 +216,9 @@ func (c *console) serve() {
 	gone := make(chan struct{})
 	go func() { // joined by way of gone
 		<-c.ctx.Done()
+		c.hiring.Lock()
+		c.over = true
+		c.hiring.Unlock()
 		c.workers.Wait()
 		close(gone)
 	}()
