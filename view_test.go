@@ -10,7 +10,7 @@ import (
 
 func TestAViewNeverLacksAKey(t *testing.T) {
 	seen := map[reflect.Type]bool{}
-	for _, v := range []any{JobView{}, StatusView{}, GPUsView{}, PlanView{}, StatsView{}, ApprovalsView{}, MetricsView{}} {
+	for _, v := range []any{JobView{}, StatusView{}, GPUsView{}, PlanView{}, StatsView{}, ApprovalsView{}, MetricsView{}, ChangesView{}} {
 		checkKeys(t, reflect.TypeOf(v), seen)
 	}
 	if len(seen) < 15 {

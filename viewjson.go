@@ -36,33 +36,8 @@ func (v *JobView) AppendJSON(dst []byte) ([]byte, error) {
 	o.textOrNull("est_source", v.EstSource)
 	o.seconds("run_time", v.RunTime)
 	o.seconds("remaining", v.Remaining)
-	o.key("projected")
-	o.open()
-	o.time("start", v.Projected.Start)
-	o.time("finish", v.Projected.Finish)
-	o.textOrNull("machine", v.Projected.Machine)
-	o.gpus("gpus", v.Projected.GPUs)
-	o.b = append(o.b, '}')
-	if w := v.Waiting; w == nil {
-		o.raw("waiting", "null")
-	} else {
-		o.key("waiting")
-		o.open()
-		o.text("why", string(w.Why))
-		o.text("sentence", w.Sentence)
-		o.integer("ahead", int64(w.Ahead))
-		o.jobs("holders", w.Holders)
-		if w.BidNeeded == nil {
-			o.raw("bid_needed", "null")
-		} else {
-			o.integer("bid_needed", int64(*w.BidNeeded))
-		}
-		o.time("since", &w.Since)
-		o.time("until", w.Until)
-		o.time("reserved", w.Reserved)
-		o.textOrNull("detail", w.Detail)
-		o.b = append(o.b, '}')
-	}
+	o.projected(&v.Projected)
+	o.waiting(v.Waiting)
 	orNull(&o, "progress", v.Progress)
 	orNull(&o, "last_checkpoint", v.LastCheckpoint)
 	o.key("retries")
@@ -321,5 +296,38 @@ func (o *object) claim(c *ClaimView) {
 		o.text("external", string(*c.External))
 	}
 	o.boolean("auto", c.Auto)
+	o.b = append(o.b, '}')
+}
+
+func (o *object) projected(p *ProjectedView) {
+	o.key("projected")
+	o.open()
+	o.time("start", p.Start)
+	o.time("finish", p.Finish)
+	o.textOrNull("machine", p.Machine)
+	o.gpus("gpus", p.GPUs)
+	o.b = append(o.b, '}')
+}
+
+func (o *object) waiting(w *WaitingView) {
+	if w == nil {
+		o.raw("waiting", "null")
+		return
+	}
+	o.key("waiting")
+	o.open()
+	o.text("why", string(w.Why))
+	o.text("sentence", w.Sentence)
+	o.integer("ahead", int64(w.Ahead))
+	o.jobs("holders", w.Holders)
+	if w.BidNeeded == nil {
+		o.raw("bid_needed", "null")
+	} else {
+		o.integer("bid_needed", int64(*w.BidNeeded))
+	}
+	o.time("since", &w.Since)
+	o.time("until", w.Until)
+	o.time("reserved", w.Reserved)
+	o.textOrNull("detail", w.Detail)
 	o.b = append(o.b, '}')
 }

@@ -24,6 +24,12 @@ func TestAViewIsEncodedAsItsTagsSay(t *testing.T) {
 		if string(got) != string(want) {
 			t.Fatalf("view %d:\n got %s\nwant %s", i, got, want)
 		}
+		type outlook OutlookView
+		got, err1 = json.Marshal(v.Outlook())
+		want, err2 = json.Marshal(outlook(v.Outlook()))
+		if err1 != nil || err2 != nil || string(got) != string(want) {
+			t.Fatalf("outlook %d:\n got %s, %v\nwant %s, %v", i, got, err1, want, err2)
+		}
 	}
 }
 

@@ -43,8 +43,9 @@ const (
 	VerbReject    Verb = "reject"
 	VerbMetrics   Verb = "metrics"
 
-	VerbToken Verb = "token"
-	VerbWeb   Verb = "web"
+	VerbToken   Verb = "token"
+	VerbWeb     Verb = "web"
+	VerbChanges Verb = "changes"
 )
 
 // A Request describes one verb: the table below is the only list of what a client can ask.
@@ -88,6 +89,7 @@ var Requests = []Request{
 	{VerbMetrics, false, false, "owner", "what an attempt reported of its progress, as JSON"},
 	{VerbToken, false, false, "owner", "the token that HTTP asks of others, or a fresh one"},
 	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first"},
+	{VerbChanges, false, true, "owner", "the jobs that match and the status, then what changes of them, as JSON"},
 }
 
 // SubmitRequest queues one job. The daemon sets Spec.Submitter, Spec.UID and Claim.Limit itself.
@@ -330,6 +332,13 @@ type TokenAnswer struct {
 // WebAnswer is an address to open in a browser. It works once, for ten minutes.
 type WebAnswer struct {
 	URL string `msgpack:"url"`
+}
+
+// ChangesRequest asks for jobs, and then for what changes of them until the client cancels. The stream is
+// of JSON objects (pasar.ChangesView), each ending in a newline and without another inside; chunks end
+// anywhere.
+type ChangesRequest struct {
+	List ListRequest `msgpack:"list"` // which jobs; those named in Jobs are followed also past their end
 }
 
 // Empty is the body of requests and answers that say nothing more.
