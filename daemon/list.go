@@ -24,95 +24,110 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	}
 	defer end()
 	w := &lineWriter{call: c}
-	n := 0
 	p := d.pub.Load()
 	outlook := sync.OnceValue(func() *forecast { return d.forecastOf(ctx, p) })
-	emit := func(j *job, reason *pasar.Reason) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	var waiting []int // places in p.waiting of those that come next
+	sendWaiting := func() error {
+		if len(waiting) == 0 {
+			return nil
 		}
-		n++
+		if err := w.flush(); err != nil {
+			return err
+		}
+		f := outlook()
+		err := inBlocks(ctx, len(waiting), c.Chunk, func(dst []byte, k int) ([]byte, error) {
+			i := waiting[k]
+			v := d.view(p.waiting[i], p.reasonAt(i), f)
+			dst, err := v.AppendJSON(dst)
+			return append(dst, '\n'), err
+		})
+		waiting = waiting[:0]
+		return err
+	}
+	_, err = d.selectJobs(ctx, &r, p, func(j *job, place int) error {
+		if place >= 0 {
+			waiting = append(waiting, place)
+			return nil
+		}
+		if err := sendWaiting(); err != nil {
+			return err
+		}
 		var f *forecast
 		if j.Phase == phaseWaiting {
 			f = outlook()
 		}
-		v := d.view(j, reason, f)
+		v := d.view(j, p.reasonFor(j), f)
 		return w.view(&v)
-	}
-	full := func() bool { return r.Limit > 0 && n >= r.Limit }
-	if len(r.Jobs) > 0 {
-		for _, id := range r.Jobs {
-			j, err := d.find(id)
-			if err != nil {
-				return err
-			}
-			if err := emit(j, p.reasonFor(j)); err != nil {
-				return err
-			}
-		}
-		return w.flush()
-	}
-	if r.Last {
-		j, err := d.lastSubmitted(p, &r)
-		if err != nil {
-			return err
-		}
-		if j != nil {
-			if err := emit(j, p.reasonFor(j)); err != nil {
-				return err
-			}
-		}
-		return w.flush()
-	}
-	for _, j := range p.active {
-		if !full() && r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
-			if err := emit(j, nil); err != nil {
-				return err
-			}
-		}
-	}
-	var waiting []int // their places in p.waiting
-	for i, j := range p.waiting {
-		if full() {
-			break
-		}
-		if r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
-			waiting = append(waiting, i)
-			n++
-		}
-	}
-	if err := w.flush(); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	var f *forecast
-	if len(waiting) > 0 {
-		f = outlook()
-	}
-	if err := inBlocks(ctx, len(waiting), c.Chunk, func(dst []byte, k int) ([]byte, error) {
-		i := waiting[k]
-		v := d.view(p.waiting[i], p.reasonAt(i), f)
-		dst, err := v.AppendJSON(dst)
-		return append(dst, '\n'), err
-	}); err != nil {
-		return err
-	}
-	for _, j := range p.paused {
-		if !full() && r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
-			if err := emit(j, nil); err != nil {
-				return err
-			}
-		}
-	}
-	if err := d.listFinished(ctx, &r, p, emit, full); err != nil {
+	if err := sendWaiting(); err != nil {
 		return err
 	}
 	return w.flush()
 }
 
+// selectJobs calls emit with the jobs of p that a request is for, in the order of a listing: its limit of them. The
+// place of one that waits is that in p.waiting; it is -1 for others, and for those that the request names. More is how
+// many unfinished ones match beyond the limit.
+func (d *Daemon) selectJobs(ctx context.Context, r *ipc.ListRequest, p *published, emit func(j *job, place int) error) (more int, err error) {
+	if len(r.Jobs) > 0 {
+		for _, id := range r.Jobs {
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			j, err := d.find(id)
+			if err != nil {
+				return 0, err
+			}
+			if err := emit(j, -1); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}
+	if r.Last {
+		j, err := d.lastSubmitted(p, r)
+		if err != nil || j == nil {
+			return 0, err
+		}
+		return 0, emit(j, -1)
+	}
+	n := 0
+	full := func() bool { return r.Limit > 0 && n >= r.Limit }
+	counted := func(j *job, place int) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n++
+		return emit(j, place)
+	}
+	for _, list := range [][]*job{p.active, p.waiting, p.paused} {
+		for i, j := range list {
+			if !r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+				continue
+			}
+			if full() {
+				more++
+				continue
+			}
+			place := -1
+			if j.Phase == phaseWaiting {
+				place = i
+			}
+			if err := counted(j, place); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return more, d.listFinished(ctx, r, p, func(j *job) error { return counted(j, -1) }, full)
+}
+
 // pageSize is how many finished jobs are read from the history at a time.
 const pageSize = 256
 
-func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *published, emit func(*job, *pasar.Reason) error, full func() bool) error {
+func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *published, emit func(*job) error, full func() bool) error {
 	if len(r.States) > 0 && !slices.ContainsFunc(r.States, pasar.State.Finished) {
 		return nil
 	}
@@ -122,7 +137,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 			if full() {
 				return nil
 			}
-			if err := emit(j, nil); err != nil {
+			if err := emit(j); err != nil {
 				return err
 			}
 		}
@@ -152,7 +167,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 			if r.Group != 0 && j.Spec.Group != r.Group || open[row.Job] { // it has ended since
 				continue
 			}
-			if err := emit(j, nil); err != nil {
+			if err := emit(j); err != nil {
 				return err
 			}
 		}
