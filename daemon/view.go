@@ -24,12 +24,7 @@ func (d *Daemon) view(j *job, reason *pasar.Reason, f *forecast) pasar.JobView {
 	case (j.Phase == phaseFinished || j.Phase == phasePaused) && j.Verdict != nil:
 		v.Reason, v.Summary = pasar.Known(string(j.Verdict.Reason)), pasar.Known(j.Verdict.Summary)
 	case j.Phase == phaseWaiting:
-		if reason == nil {
-			reason = &pasar.Reason{Why: pasar.WaitDaemon, Since: j.waitsSince()} // a caller that knows of none
-		}
-		v.Waiting = waitingView(reason)
-		v.Reason, v.Summary = pasar.Known(string(reason.Why)), &v.Waiting.Sentence
-		v.Projected.Start = inUTC(reason.Start) // where no forecast is at hand
+		waits(&v, j, reason)
 		v.Lost.QueueWait += max(0, pasar.Duration(now.Sub(j.waitsSince())))
 	case j.Phase == phaseStopping:
 		v.Reason, v.Summary = d.stopping(j.current().Stop)
@@ -48,6 +43,16 @@ func (d *Daemon) view(j *job, reason *pasar.Reason, f *forecast) pasar.JobView {
 		v.EstRuntime, v.EstSource = pasar.Known(j.Spec.Time), pasar.Known("estimate")
 	}
 	return v
+}
+
+// waits fills in why a waiting job waits.
+func waits(v *pasar.JobView, j *job, reason *pasar.Reason) {
+	if reason == nil {
+		reason = &pasar.Reason{Why: pasar.WaitDaemon, Since: j.waitsSince()} // a caller that knows of none
+	}
+	v.Waiting = waitingView(reason)
+	v.Reason, v.Summary = pasar.Known(string(reason.Why)), &v.Waiting.Sentence
+	v.Projected.Start = inUTC(reason.Start) // where no forecast is at hand
 }
 
 // specView is what a view has from the job's spec.
