@@ -52,6 +52,7 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbMetrics:    (*Daemon).serveMetrics,
 	ipc.VerbToken:      (*Daemon).serveToken,
 	ipc.VerbWeb:        (*Daemon).serveWeb,
+	ipc.VerbChanges:    (*Daemon).serveChanges,
 }
 
 // maxRequestID bounds the random id of a mutating request.
