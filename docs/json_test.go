@@ -51,7 +51,7 @@ null.
 ` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
-What awaits approval, and the progress that an attempt reported, are answers of the protocol, to ` + "`approvals` and `metrics`" + `.
+What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `.
 A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
 `
 
@@ -68,6 +68,7 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("What was typed", "SentView")
 	g.section("What awaits approval", "ApprovalsView")
 	g.section("What an attempt reported", "MetricsView")
+	g.section("What changes", "ChangesView")
 	g.facts()
 	for _, path := range []string{"../daemon/certificate.go", "../autopsy/autopsy.go", "../autopsy/xid.go"} {
 		g.read(path)
