@@ -90,7 +90,7 @@ func (b bidFlags) ask(ctx context.Context, c *call, req ipc.BidRequest) error {
 	})
 	var e *ipc.Error
 	if errors.As(err, &e) {
-		return answer.AdvisedBid(req, e)
+		return answer.AdviseBid(e, req)
 	}
 	if err != nil {
 		return err

@@ -71,7 +71,13 @@ func (c *call) change(ctx context.Context, req ipc.JobsRequest, verb jobsVerb) e
 	if err != nil {
 		return err
 	}
-	return c.outcomes(answer.Advised(c.name, ans.Jobs))
+	switch c.name {
+	case "cancel":
+		answer.AdviseCancel(ans.Jobs)
+	case "hold":
+		answer.AdviseHold(ans.Jobs)
+	}
+	return c.outcomes(ans.Jobs)
 }
 
 // outcomes shows what became of each job. The exit code is that of the first refusal.

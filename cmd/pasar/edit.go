@@ -77,7 +77,7 @@ func (c *call) edit(ctx context.Context, req ipc.EditRequest) error {
 	var e *ipc.Error
 	switch {
 	case errors.As(err, &e):
-		return answer.Advise(e, fmt.Sprintf("`pasar restart %d` takes the same flags, once it has ended", req.Job))
+		return answer.AdviseEdit(e, req.Job)
 	case err != nil:
 		return err
 	case c.json && len(ans.View) == 0:

@@ -107,7 +107,7 @@ func (a *app) finish(err error) int {
 		e = &ipc.Error{Code: ipc.CodeInternal, Message: err.Error()}
 	}
 	if a.json {
-		a.reportJSON(e)
+		_ = a.print(string(answer.Error(e)))
 	} else {
 		a.reportText(e)
 	}
@@ -127,8 +127,6 @@ func (a *app) reportText(e *ipc.Error) {
 	}
 	_, _ = io.WriteString(a.stderr, b.String())
 }
-
-func (a *app) reportJSON(e *ipc.Error) { _, _ = a.stdout.Write(answer.Error(e)) }
 
 // printJSON writes one value on one line.
 func (a *app) printJSON(v any) error {

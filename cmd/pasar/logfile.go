@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/attemptdir"
 	"pasar/ipc"
 )
@@ -34,7 +35,7 @@ const logPiece = 64 << 10
 
 // readFile reads what an attempt has written so far from its directory, where no daemon is to be had; done
 // is false if there is nothing of it there.
-func (o *outputStream) readFile(a *app, each func(piece) error) (done bool, err error) {
+func (o *outputStream) readFile(a *app, each func(answer.Piece) error) (done bool, err error) {
 	cfg, err := a.config()
 	if err != nil {
 		return false, nil
@@ -71,13 +72,13 @@ func (o *outputStream) readFile(a *app, each func(piece) error) (done bool, err 
 	return true, o.copyLog(a, l, each)
 }
 
-func (o *outputStream) copyLog(a *app, l *attemptdir.Log, each func(piece) error) error {
+func (o *outputStream) copyLog(a *app, l *attemptdir.Log, each func(answer.Piece) error) error {
 	buf := make([]byte, logPiece)
 	for off := o.offset; ; {
-		p := piece{}
+		p := answer.Piece{}
 		var until, same int64
-		p.at, until = l.Index.At(off)
-		p.stream, same = l.Index.Stream(off)
+		p.At, until = l.Index.At(off)
+		p.Stream, same = l.Index.Stream(off)
 		n, next, err := l.Read(buf[:min(logPiece, until-off, same-off)], off)
 		if err != nil || next == off {
 			o.skip(a, off)
@@ -85,7 +86,7 @@ func (o *outputStream) copyLog(a *app, l *attemptdir.Log, each func(piece) error
 		}
 		if n > 0 {
 			o.skip(a, off)
-			p.data = buf[:n]
+			p.Data = buf[:n]
 			if err := o.take(a, p, each); err != nil {
 				return err
 			}

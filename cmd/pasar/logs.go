@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/attemptdir"
 	"pasar/ipc"
 )
@@ -185,7 +186,7 @@ func (l *logs) renderer(c *call) renderer {
 	case l.raw:
 		return asIs{}
 	case c.json:
-		return c.newLines(rawStamp)
+		return c.newLines(answer.RawStamp)
 	case l.stamps:
 		return c.newLines(timeStamp)
 	}
@@ -276,15 +277,15 @@ func (c *call) lastLines(ctx context.Context, o *outputStream, n int, renderers 
 		r := renderers(c)
 		keep := &lineRing{n: n}
 		whole := false // a whole line has begun
-		err := s.read(ctx, c.app, func(p piece) error {
+		err := s.read(ctx, c.app, func(p answer.Piece) error {
 			if s.start > s.first && !whole {
-				i := bytes.IndexByte(p.data, '\n')
+				i := bytes.IndexByte(p.Data, '\n')
 				if i < 0 {
 					return nil
 				}
-				whole, p.data = true, p.data[i+1:]
+				whole, p.Data = true, p.Data[i+1:]
 			}
-			keep.add(r.render(p))
+			keep.add(r.Render(p))
 			return nil
 		})
 		if err != nil {
@@ -292,9 +293,9 @@ func (c *call) lastLines(ctx context.Context, o *outputStream, n int, renderers 
 		}
 		more := o.follow && !s.ended
 		if more {
-			keep.add(r.settle())
+			keep.add(r.Settle())
 		} else {
-			keep.add(r.finish())
+			keep.add(r.Finish())
 		}
 		if s.start > s.first && !keep.full() {
 			continue

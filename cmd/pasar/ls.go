@@ -97,7 +97,7 @@ func (c *call) lsPicture(ctx context.Context, req ipc.ListRequest, format []stri
 		return picture{}, err
 	}
 	if c.json {
-		return picture{raw: answer.Jobs(chunks)}, nil
+		return picture{raw: answer.List(chunks)}, nil
 	}
 	if format != nil {
 		text, err := formatted(chunks, format)

@@ -6,16 +6,10 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/attemptdir"
 	"pasar/ipc"
 )
-
-// A piece is output of one time and one stream.
-type piece struct {
-	data   []byte
-	at     time.Time // zero: not known
-	stream int       // attemptdir.Stdout, Stderr, or Unknown
-}
 
 // An outputStream reads an attempt's output from an offset on, over as many daemons as it takes, without
 // losing or repeating a byte.
@@ -37,29 +31,29 @@ type outputStream struct {
 }
 
 // read calls each with the pieces in order.
-func (o *outputStream) read(ctx context.Context, a *app, each func(piece) error) error {
+func (o *outputStream) read(ctx context.Context, a *app, each func(answer.Piece) error) error {
 	err := a.stream(ctx, func(d *ipc.Client, alive func()) error {
 		req := ipc.LogsRequest{Job: o.job, Attempt: o.attempt, Offset: o.offset, Follow: o.follow, Next: o.next}
 		if !o.started {
 			req.Since = o.since
 		}
-		var p piece
+		var p answer.Piece
 		ans, err := d.Logs(ctx, req, ipc.LogsReader{
 			Head: func(h ipc.LogsHead) error {
 				alive()
 				return o.begin(a, h)
 			},
 			Mark: func(m ipc.LogsMark) error {
-				p.at, p.stream = time.Time{}, m.Stream
+				p.At, p.Stream = time.Time{}, m.Stream
 				if m.At != nil {
-					p.at = *m.At
+					p.At = *m.At
 				}
 				o.skip(a, m.Offset)
 				return nil
 			},
 			Bytes: func(b []byte) error {
 				alive()
-				p.data = b
+				p.Data = b
 				return o.take(a, p, each)
 			},
 		})
@@ -103,10 +97,10 @@ func (o *outputStream) check(noPTY bool) error {
 }
 
 // take hands on a piece, unless it is of the stream that isn't wanted.
-func (o *outputStream) take(a *app, p piece, each func(piece) error) error {
-	o.offset += int64(len(p.data))
-	if o.only != attemptdir.Unknown && p.stream != o.only {
-		if p.stream != attemptdir.Unknown {
+func (o *outputStream) take(a *app, p answer.Piece, each func(answer.Piece) error) error {
+	o.offset += int64(len(p.Data))
+	if o.only != attemptdir.Unknown && p.Stream != o.only {
+		if p.Stream != attemptdir.Unknown {
 			return nil
 		}
 		if !o.vague {

@@ -143,14 +143,8 @@ func (a *app) print(s string) error {
 
 // printLine writes bytes as one line.
 func (a *app) printLine(b []byte) error {
-	b = answer.Escaped(b)
-	if _, err := a.stdout.Write(b); err != nil { // a list may be too large to copy for a newline
-		return err
-	}
-	if len(b) == 0 || b[len(b)-1] != '\n' {
-		return a.stdout.WriteByte('\n')
-	}
-	return nil
+	_, err := a.stdout.Write(answer.Line(b))
+	return err
 }
 
 // note says something beside the answer.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 )
 
@@ -51,9 +51,6 @@ output it is. It works without a daemon, too.`,
 // answerTime is how long a supervisor may take for what it does at once.
 const answerTime = 10 * time.Second
 
-// maxScreenRows bounds the rows taken from a supervisor.
-const maxScreenRows = 1000
-
 // look asks for the screen.
 func (p place) look(ctx context.Context) (*pasar.ScreenView, error) {
 	l, err := p.connect(ipc.Hello{Mode: ipc.ModeScreen}, func() {})
@@ -66,58 +63,23 @@ func (p place) look(ctx context.Context) (*pasar.ScreenView, error) {
 		return nil, err
 	}
 	defer l.close()
-	if l.welcome.NoPTY {
-		return nil, problemf(ipc.CodeWrongState, "job #%d has no terminal, so there is no screen", p.job).
-			hint("it was submitted with --no-pty; `pasar logs " + p.job.String() + "` shows its output")
-	}
-	v := &pasar.ScreenView{Schema: pasar.Schema, ID: p.job, Attempt: attemptOf(l.welcome.Key), Lines: []string{}}
 	late := time.NewTimer(answerTime)
 	defer late.Stop()
-	for {
+	return answer.Screen(p.job, l.welcome, func() (int, []byte, error) {
 		var f frame
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return 0, nil, context.Cause(ctx)
 		case <-late.C:
-			return nil, problemf(ipc.CodeUnavailable, "job #%d: its supervisor doesn't say what is on the screen", p.job)
+			return 0, nil, problemf(ipc.CodeUnavailable, "job #%d: its supervisor doesn't say what is on the screen", p.job)
 		case f = <-l.frames:
 		}
-		switch {
-		case f.err != nil:
-			if errors.Is(f.err, io.EOF) {
-				f.err = errors.New("its supervisor closed the connection")
-			}
-			return nil, problemf(ipc.CodeUnavailable, "job #%d: %v", p.job, f.err).hint("`pasar show " + p.job.String() + "` says what became of it")
-		case f.typ == ipc.AttachRefused:
-			var r ipc.RefusedFrame
-			if err := ipc.DecodeBody(f.body, &r); err != nil {
-				return nil, err
-			}
-			return nil, &ipc.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
-		case f.typ != ipc.AttachScreen:
-			continue
+		if errors.Is(f.err, io.EOF) {
+			f.err = errors.New("its supervisor closed the connection")
 		}
-		var s ipc.ScreenFrame
-		if err := ipc.DecodeBody(f.body, &s); err != nil {
-			return nil, err
+		if f.err != nil {
+			return 0, nil, problemf(ipc.CodeUnavailable, "job #%d: %v", p.job, f.err).hint("`pasar show " + p.job.String() + "` says what became of it")
 		}
-		v.Cols, v.Rows, v.Alternate, v.Title, v.Offset = s.Cols, s.Rows, s.Alternate, pasar.Known(validText(s.Title)), s.Offset
-		v.Cursor = pasar.CursorView{Col: s.CursorCol, Row: s.CursorRow, Shown: s.CursorShown}
-		for _, line := range s.Lines {
-			if len(v.Lines) < maxScreenRows {
-				v.Lines = append(v.Lines, validText(line))
-			}
-		}
-		if !s.More {
-			return v, nil
-		}
-	}
+		return f.typ, f.body, nil
+	})
 }
-
-// attemptOf is the attempt that a supervisor says it holds: 1 of "42.1".
-func attemptOf(key string) int {
-	_, attempt, _ := strings.Cut(key, ".")
-	return number(attempt)
-}
-
-func validText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

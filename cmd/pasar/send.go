@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/vt"
 )
@@ -141,7 +142,7 @@ func (s *sending) send(ctx context.Context, p place, note func(string)) (*pasar.
 	if err := h.deliver(ctx, []byte(text)); err != nil {
 		return nil, err
 	}
-	return &pasar.SentView{Schema: pasar.Schema, ID: p.job, Attempt: attemptOf(l.welcome.Key), Bytes: len(text)}, nil
+	return &pasar.SentView{Schema: pasar.Schema, ID: p.job, Attempt: answer.AttemptOf(l.welcome.Key), Bytes: len(text)}, nil
 }
 
 // A handover is typing that has to arrive.

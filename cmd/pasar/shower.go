@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"pasar/answer"
 )
 
 // settleAfter is how long what could still change waits for more before it is shown: long enough for one
@@ -24,13 +26,13 @@ type shower struct {
 }
 
 // put shows output of which nothing is known but the bytes.
-func (s *shower) put(raw []byte) error { return s.putPiece(piece{data: raw}) }
+func (s *shower) put(raw []byte) error { return s.putPiece(answer.Piece{Data: raw}) }
 
-func (s *shower) putPiece(p piece) error {
+func (s *shower) putPiece(p answer.Piece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.live.add(p.data)
-	s.show(s.r.render(p))
+	s.live.add(p.Data)
+	s.show(s.r.Render(p))
 	if s.due == nil {
 		s.due = time.AfterFunc(settleAfter, s.settle)
 	}
@@ -44,7 +46,7 @@ func (s *shower) settle() {
 	if s.end {
 		return
 	}
-	s.show(s.r.settle())
+	s.show(s.r.Settle())
 	if line := s.live.line(); line != "" && s.err == nil {
 		s.err = s.to.put([]byte(line))
 	}
@@ -74,7 +76,7 @@ func (s *shower) finish() error {
 	if back := s.live.back(); back != "" && s.err == nil {
 		s.err = s.to.put([]byte(back))
 	}
-	s.show(s.r.finish())
+	s.show(s.r.Finish())
 	if err := s.to.close(); s.err == nil {
 		s.err = err
 	}
@@ -85,7 +87,7 @@ func (s *shower) finish() error {
 func (o *outputStream) copy(ctx context.Context, a *app, r renderer, to sink) error {
 	s := &shower{r: r, to: to}
 	if _, plain := to.(*plainSink); plain && o.follow && a.term.is {
-		if _, rendered := r.(*lines); rendered {
+		if _, rendered := r.(*answer.Text); rendered {
 			s.live = &liveLine{width: a.term.width}
 		}
 	}

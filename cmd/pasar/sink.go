@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"sync"
-	"time"
 
 	"pasar"
+	"pasar/answer"
 )
 
 // A sink takes rendered output to standard output.
@@ -39,52 +37,28 @@ func (s *plainSink) close() error {
 	return nil
 }
 
-// maxLine bounds a line that is kept until its end; a longer one is shown in pieces.
-const maxLine = 1 << 20
-
 // lineSink cuts text into lines. Several may write to one standard output: each line is whole.
 type lineSink struct {
 	a     *app
 	mu    *sync.Mutex // guards a.stdout
 	print func(line []byte) error
-	part  []byte
+	split answer.Splitter
 }
 
 func (s *lineSink) put(text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(text) > 0 {
-		i := bytes.IndexByte(text, '\n')
-		if i < 0 {
-			s.part = append(s.part, text...)
-			if len(s.part) < maxLine {
-				break
-			}
-			text = nil
-		} else {
-			s.part = append(s.part, text[:i]...)
-			text = text[i+1:]
-		}
-		if err := s.flush(); err != nil {
-			return err
-		}
+	if err := s.split.Put(text, s.print); err != nil {
+		return err
 	}
 	return s.a.stdout.Flush()
-}
-
-func (s *lineSink) flush() error {
-	err := s.print(bytes.TrimSuffix(s.part, []byte{'\r'}))
-	s.part = s.part[:0]
-	return err
 }
 
 func (s *lineSink) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.part) > 0 {
-		if err := s.flush(); err != nil {
-			return err
-		}
+	if err := s.split.Close(s.print); err != nil {
+		return err
 	}
 	return s.a.stdout.Flush()
 }
@@ -105,26 +79,16 @@ func prefixed(a *app, mu *sync.Mutex, job pasar.JobID) sink {
 	return s
 }
 
-// A logLine is a line of output as JSON. The text is the job's, and not to be trusted.
-type logLine struct {
-	Schema  int         `json:"schema"`
-	Job     pasar.JobID `json:"job"`
-	Attempt int         `json:"attempt"`
-	At      *time.Time  `json:"at"`     // when its first byte came, to the second; null: not known
-	Stream  *string     `json:"stream"` // stdout or stderr, of a job without a terminal
-	Line    string      `json:"line"`
-}
-
-// jsonLines shows each line, which has a rawStamp, as JSON; attempt is known once the output has begun.
+// jsonLines shows each line, which has an answer.RawStamp, as JSON; attempt is known once the output has begun.
 func jsonLines(a *app, mu *sync.Mutex, o *outputStream) sink {
 	s := &lineSink{a: a, mu: mu}
 	s.print = func(line []byte) error {
-		text, at, stream := cutStamp(line)
-		b, err := json.Marshal(logLine{pasar.Schema, o.job, o.attempt, at, stream, string(bytes.ToValidUTF8(text, []byte("\ufffd")))})
+		b, err := answer.LogLine(o.job, o.attempt, line)
 		if err != nil {
 			return err
 		}
-		return a.printLine(b)
+		_, err = a.stdout.Write(b)
+		return err
 	}
 	return s
 }

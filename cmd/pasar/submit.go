@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/submission"
 )
@@ -165,7 +166,6 @@ func (s *submitFlags) run(ctx context.Context, c *call) error {
 
 // answer says what was submitted: on standard error where output follows.
 func (s *submitFlags) answer(c *call, ans ipc.SubmitAnswer, sent *pasar.Spec, watch bool) error {
-	group := len(ans.Jobs) > 1
 	switch {
 	case *s.parsable:
 		for _, id := range ans.Jobs {
@@ -176,10 +176,12 @@ func (s *submitFlags) answer(c *call, ans ipc.SubmitAnswer, sent *pasar.Spec, wa
 		return nil
 	case c.json && *s.wait && !*s.follow:
 		return nil
-	case c.json && group:
-		return c.printJSON(groupView{pasar.Schema, ans.Job, ans.Jobs})
 	case c.json:
-		return c.printLine(ans.View)
+		b, err := answer.Submitted(ans)
+		if err != nil {
+			return err
+		}
+		return c.printLine(b)
 	case watch:
 		c.note(submitted(ans, sent))
 		return nil

@@ -38,10 +38,3 @@ func submitted(ans ipc.SubmitAnswer, sent *pasar.Spec) string {
 	}
 	return line + ")"
 }
-
-// A groupView is the answer to an array or sweep, as JSON.
-type groupView struct {
-	Schema int           `json:"schema"`
-	Group  pasar.JobID   `json:"group"`
-	Jobs   []pasar.JobID `json:"jobs"`
-}

@@ -123,7 +123,7 @@ func (c *call) whyMany(ctx context.Context, ids []pasar.JobID) error {
 		return err
 	}
 	if c.json {
-		return c.printLine(answer.Jobs(chunks))
+		return c.printLine(answer.List(chunks))
 	}
 	var views []*view
 	for _, b := range chunks {
@@ -193,19 +193,19 @@ func (c *call) lengthen(ctx context.Context, id pasar.JobID, a *pasar.AttemptVie
 	r := q.newLines(nil)
 	var text []byte
 	whole := false // a whole line has begun
-	err := o.read(ctx, q.app, func(p piece) error {
+	err := o.read(ctx, q.app, func(p answer.Piece) error {
 		if o.start > o.first && !whole {
-			i := bytes.IndexByte(p.data, '\n')
+			i := bytes.IndexByte(p.Data, '\n')
 			if i < 0 {
 				return nil
 			}
-			whole, p.data = true, p.data[i+1:]
+			whole, p.Data = true, p.Data[i+1:]
 		}
-		text = append(text, r.render(p)...)
+		text = append(text, r.Render(p)...)
 		return nil
 	})
 	c.client = q.client
-	if text = append(text, r.finish()...); err != nil || len(text) == 0 {
+	if text = append(text, r.Finish()...); err != nil || len(text) == 0 {
 		return
 	}
 	a.Tail = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
@@ -216,9 +216,9 @@ func (c *call) lastWrote(ctx context.Context, id pasar.JobID) (at *time.Time, si
 	q := c.quiet()
 	o := &outputStream{job: id, offset: -1}
 	wrote := false
-	err := o.read(ctx, q.app, func(p piece) error {
-		if wrote = true; !p.at.IsZero() {
-			at = &p.at
+	err := o.read(ctx, q.app, func(p answer.Piece) error {
+		if wrote = true; !p.At.IsZero() {
+			at = &p.At
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 )
 
 func TestAMisspelledWordFindsItsNeighbour(t *testing.T) {
@@ -66,20 +67,6 @@ func TestTheLastLinesAreTheLastLines(t *testing.T) {
 	}
 }
 
-func TestWhatTurnsTextAroundIsSeenAndColoursStay(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain \ttext":               "plain \ttext",
-		"\x1b[31mréd\x1b[0m":         "\x1b[31mréd\x1b[0m",
-		"a\u202eb\u2066c\u061cd":     `a\u202eb\u2066c\u061cd`,
-		"\ufeffx\u2028y\u2029\u200f": `\ufeffx\u2028y\u2029\u200f`,
-		"":                           "",
-	} {
-		if got := string(appendVisible(nil, in)); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestATimeOfDayIsTheLastOne(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 10, 0, 0, time.UTC)
 	for clock, want := range map[string]string{"00:05": "2026-03-01 00:05", "23:50": "2026-02-28 23:50", "00:10": "2026-03-01 00:10"} {
@@ -97,14 +84,14 @@ func TestALineHasTheTimeOfItsFirstByte(t *testing.T) {
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := &call{app: &app{}}
 	var out strings.Builder
-	l := c.newLines(func(b []byte, of piece) []byte { return fmt.Appendf(b, "%d ", of.at.Sub(day)/time.Second) })
+	l := c.newLines(func(b []byte, of answer.Piece) []byte { return fmt.Appendf(b, "%d ", of.At.Sub(day)/time.Second) })
 	for _, p := range []struct {
 		second int
 		text   string
 	}{{1, "one\r\ntw"}, {2, "o\r\n"}, {3, "three\r\n 1%"}, {4, "\r 50%"}, {5, "\r100%\r\n\r\nbar 1\r\nbar 2\r\n"}, {6, "\x1b[2Abar 1 done\r\n\r\n"}, {7, "last"}} {
-		out.Write(l.render(piece{data: []byte(p.text), at: day.Add(time.Duration(p.second) * time.Second)}))
+		out.Write(l.Render(answer.Piece{Data: []byte(p.text), At: day.Add(time.Duration(p.second) * time.Second)}))
 	}
-	out.Write(l.finish())
+	out.Write(l.Finish())
 	want := "1 one\n1 two\n3 three\n3 100%\n5 \n5 bar 1 done\n5 bar 2\n6 last\n" // its line was there while those above were drawn again
 	if out.String() != want {
 		t.Errorf("%q\nwant %q", out.String(), want)

@@ -54,7 +54,13 @@ func jobsVerb(name string, verb func(*ipc.Client, context.Context, ipc.JobsReque
 		}); err != nil {
 			return err
 		}
-		return outcomes(w, answer.Advised(name, a.Jobs))
+		switch name {
+		case "cancel":
+			answer.AdviseCancel(a.Jobs)
+		case "hold":
+			answer.AdviseHold(a.Jobs)
+		}
+		return outcomes(w, a.Jobs)
 	}
 }
 
@@ -157,7 +163,7 @@ func (s *Server) bid(w http.ResponseWriter, r *http.Request, req ipc.BidRequest,
 	})
 	var e *ipc.Error
 	if errors.As(err, &e) {
-		return answer.AdvisedBid(req, e)
+		return answer.AdviseBid(e, req)
 	}
 	if err != nil {
 		return err

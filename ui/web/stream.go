@@ -34,7 +34,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, answer.Line(answer.Jobs(chunks)))
+	writeJSON(w, http.StatusOK, answer.List(chunks))
 	return nil
 }
 
