@@ -225,23 +225,13 @@ func (h *History) wakeFile(slot int64) {
 // load reads the file.
 func (h *History) load(now time.Time) {
 	f := h.file
-	newest, ok := slotOf(now)
 	file, err := openHistoryFile(f.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	r := historyReader{put: func(uuid string, slot int64, s sample) {
-		if !ok || slot > newest || slot <= newest-historySlots {
-			return // from the future, or too old
-		}
-		if t := h.track(uuid, slot); t != nil {
-			t.move(slot)
-			*t.at(slot) = s
-			t.resume()
-		}
-	}}
+	var r historyReader
 	if err == nil {
-		err = r.read(file)
+		err = h.take(&r, file, now)
 		if fi, e := file.Stat(); e == nil {
 			f.size = fi.Size()
 		}
@@ -260,6 +250,22 @@ func (h *History) load(now time.Time) {
 	for _, t := range h.gpus {
 		t.number, t.written = numbers[t.uuid], t.last-1 // the newest slot may go on
 	}
+}
+
+// take reads the 24 h before a time from what a file has. What is from the future is left out, as what is older is.
+func (h *History) take(r *historyReader, from io.Reader, now time.Time) error {
+	newest, ok := slotOf(now)
+	r.put = func(uuid string, slot int64, s sample) {
+		if !ok || slot > newest || slot <= newest-historySlots {
+			return
+		}
+		if t := h.track(uuid, slot); t != nil {
+			t.move(slot)
+			*t.at(slot) = s
+			t.resume()
+		}
+	}
+	return r.read(from)
 }
 
 // openHistoryFile opens a regular file, and neither follows a link nor waits for the other end of a pipe.
