@@ -34,6 +34,9 @@ const socketName = "pasard.sock"
 // Jobs is the directory with one directory per job.
 func (p Paths) Jobs() string { return filepath.Join(p.Data, "jobs") }
 
+// GPUHistory is the file with how GPUs were used over the last day.
+func (p Paths) GPUHistory() string { return filepath.Join(p.Data, "gpu-history") }
+
 // system is what finding paths asks of the machine; tests have their own.
 type system struct {
 	network  func(path string) string // name of the network file system that path is on, else ""

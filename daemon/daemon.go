@@ -111,12 +111,20 @@ type KernelReader interface {
 	Search(ctx context.Context, key pasar.AttemptKey, pid int, since time.Time) []string
 }
 
+// A GPUHistory is how GPUs were used lately.
+type GPUHistory interface {
+	// View is the history between two times, by UUID, of each GPU at most so many points, and of many GPUs no more
+	// than fit into an answer. It has no index, name or size of GPUs.
+	View(since, until time.Time, points int) pasar.GPUHistoryView
+}
+
 // Deps is what the daemon is made of.
 type Deps struct {
 	Journal Journal
 	History History
 	Target  target.Target // the local machine
 	Meter   Meter         // nil: nobody looks, and the ledger is all there is
+	Past    GPUHistory    // of the meter's readings; nil: none is kept
 	Clock   Clock
 	Boot    string                               // boot id, for durations over restarts
 	Random  func() string                        // a fresh random word, for nonces and stop ids

@@ -43,6 +43,7 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbPlanBid:    (*Daemon).servePlanBid,
 	ipc.VerbStats:      (*Daemon).serveStats,
 	ipc.VerbGPUs:       (*Daemon).serveGPUs,
+	ipc.VerbGPUHistory: (*Daemon).serveGPUHistory,
 	ipc.VerbAttach:     (*Daemon).serveAttach,
 	ipc.VerbReload:     (*Daemon).serveReload,
 	ipc.VerbShutdown:   (*Daemon).serveShutdown,

@@ -37,6 +37,7 @@ const (
 	VerbUndrain    Verb = "undrain"
 	VerbGPUs       Verb = "gpus"
 	VerbStats      Verb = "stats"
+	VerbGPUHistory Verb = "gpu_history"
 
 	VerbApprovals Verb = "approvals"
 	VerbApprove   Verb = "approve"
@@ -82,6 +83,7 @@ var Requests = []Request{
 	{VerbDrain, true, false, "owner", "let nothing more start on a machine or a GPU"},
 	{VerbUndrain, true, false, "owner", "end a drain"},
 	{VerbGPUs, false, false, "owner", "every GPU with its memory, use and processes, as JSON"},
+	{VerbGPUHistory, false, false, "owner", "how GPUs were used over the last day, as JSON"},
 	{VerbStats, false, false, "owner", "what became of jobs over a span of time, as JSON"},
 	{VerbApprovals, false, false, "owner", "what awaits a person's approval, as JSON"},
 	{VerbApprove, true, false, "owner", "approve plans at what they cost at most; only a person may, never an agent"},
@@ -156,7 +158,7 @@ type ShowRequest struct {
 }
 
 // ViewAnswer holds one JSON value: a pasar.JobView, StatusView, GPUsView, PlanView,
-// StatsView, ApprovalsView or MetricsView.
+// StatsView, ApprovalsView, MetricsView or GPUHistoryView.
 type ViewAnswer struct {
 	JSON []byte `msgpack:"json"`
 }
@@ -265,6 +267,19 @@ type DrainRequest struct {
 type StatsRequest struct {
 	Since time.Time `msgpack:"since"` // jobs that ended since; zero: all
 	By    string    `msgpack:"by"`    // day, tag, submitter, machine or reason; empty: day
+}
+
+// How many points a history of GPUs may have.
+const (
+	DefaultGPUPoints = 720
+	MaxGPUPoints     = 8640 // all that is kept: 24 h at 10 s
+)
+
+// GPUHistoryRequest asks how GPUs were used. More than the last 24 h isn't kept, and isn't an error.
+type GPUHistoryRequest struct {
+	Since  time.Time `msgpack:"since"`  // zero: 24 h before Until
+	Until  time.Time `msgpack:"until"`  // zero: now
+	Points int       `msgpack:"points"` // of each GPU at most so many, 1 to 8640; fewer of more than two GPUs. 0: 720
 }
 
 // FactsRequest asks for facts after a sequence number; Since -1 is "from now on".

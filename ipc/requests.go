@@ -132,6 +132,12 @@ func (c *Client) GPUs(ctx context.Context) ([]byte, error) {
 	return a.JSON, err
 }
 
+// GPUHistory is the JSON of a pasar.GPUHistoryView.
+func (c *Client) GPUHistory(ctx context.Context, r GPUHistoryRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbGPUHistory, r)
+	return a.JSON, err
+}
+
 // Stats is the JSON of a pasar.StatsView.
 func (c *Client) Stats(ctx context.Context, r StatsRequest) ([]byte, error) {
 	a, err := call[ViewAnswer](ctx, c, VerbStats, r)

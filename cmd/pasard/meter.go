@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 )
 
 var (
-	_ daemon.Meter        = (*gpu.Meter)(nil)
-	_ daemon.KernelReader = (*gpu.Meter)(nil)
+	_ daemon.Meter        = remembered{}
+	_ daemon.KernelReader = remembered{}
+	_ daemon.GPUHistory   = (*gpu.History)(nil)
 )
 
 // newMeter is what looks at this machine's GPUs and memory. Whose processes are is for the machine to say,
@@ -30,6 +32,20 @@ func newMeter(cfg *config.Config, whose *attribution, log *slog.Logger) *gpu.Met
 	m := gpu.NewMeter(o)
 	m.Exclude(cfg.GPUExclude)
 	return m
+}
+
+// remembered is a meter of which every reading goes into a history first. Nothing is read for its sake.
+type remembered struct {
+	*gpu.Meter
+	past *gpu.History
+}
+
+// Run implements daemon.Meter.
+func (m remembered) Run(ctx context.Context, see func(pasar.Reading)) {
+	m.Meter.Run(ctx, func(r pasar.Reading) {
+		m.past.Add(r)
+		see(r)
+	})
 }
 
 // An attribution says whose processes are, once there is a machine to ask. The machine is set before

@@ -17,10 +17,12 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"pasar"
 	"pasar/config"
 	"pasar/daemon"
+	"pasar/gpu"
 	"pasar/ipc"
 	"pasar/local"
 	"pasar/store"
@@ -92,6 +94,8 @@ func serve(ctx context.Context, o options) error {
 	whose := &attribution{}
 	meter := newMeter(cfg, whose, log)
 	defer meter.Close()
+	past := gpu.OpenHistory(cfg.Paths.GPUHistory(), time.Now(), log)
+	defer past.Close() // once nothing reads any more
 	machine, err := local.New(local.Options{
 		Discover: meter.Devices,
 
@@ -108,7 +112,7 @@ func serve(ctx context.Context, o options) error {
 	pages := newWeb(cfg, given, log)
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
 	deps := daemon.Deps{
-		Journal: journal{st}, History: journal{st}, Target: machine, Meter: meter, Clock: systemClock{},
+		Journal: journal{st}, History: journal{st}, Target: machine, Meter: remembered{meter, past}, Past: past, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
