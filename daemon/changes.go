@@ -302,6 +302,10 @@ func (s *follower) factsIn(v pasar.JobView) (uint64, error) {
 	if v.EstSource != nil && *v.EstSource == "progress" { // then it follows from the progress, but for the time it was reckoned
 		v.EstRuntime = nil
 	}
+	if v.EstSource != nil && *v.EstSource == "history" { // or each end of an array's jobs would change all that wait, a little
+		tenths := pasar.Duration(math.Round(math.Log(float64(*v.EstRuntime)) * 10))
+		v.EstRuntime = &tenths
+	}
 	if n := len(v.Attempts); n > 0 && v.Attempts[n-1].EndedAt == nil {
 		v.Attempts = slices.Clone(v.Attempts)
 		v.Attempts[n-1].RunTime = nil
