@@ -60,11 +60,17 @@ func newGPUHome(t *testing.T, lines string) *gpuHome {
 	if err := syscall.Mkfifo(h.kmsg, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	h.begin()
+	return h
+}
+
+// begin starts the pasard that can ask the fake driver.
+func (h *gpuHome) begin() {
+	h.t.Helper()
 	h.spawnWith(func(cmd *exec.Cmd) {
 		cmd.Path = filepath.Join(bin, "pasard-gpu")
 		cmd.Env = append(cmd.Env, "FAKE_NVML_STATE="+h.state)
 	})
-	return h
 }
 
 func (h *gpuHome) write(path, text string) {
@@ -165,4 +171,52 @@ func TestADaemonSaysWhatItsDriverLacksAndGoesOnWhenItIsThere(t *testing.T) {
 	})
 	drive("gpus 1\n")
 	h.until(ctx, "the GPU of a driver that is back", whole)
+}
+
+func TestWhatGPUsDidIsKnownAfterARestart(t *testing.T) {
+	h := newGPUHome(t, "gpus 2\nproc 1 1 1000\n")
+	ctx := longContext(t, 90*time.Second)
+	began := time.Now()
+	history := func() (v pasar.GPUHistoryView) {
+		t.Helper()
+		err := h.with(ctx, func(c *ipc.Client) error {
+			b, err := c.GPUHistory(ctx, ipc.GPUHistoryRequest{Points: ipc.MaxGPUPoints})
+			if err == nil {
+				err = json.Unmarshal(b, &v)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	two := func(m pasar.MachineView) bool { return len(m.GPUs) == 2 && m.GPUs[1].Used != nil }
+	h.until(ctx, "two GPUs", two)
+	first := history()
+	if len(first.GPUs) != 2 || *first.GPUs[1].Index != 1 || *first.GPUs[1].Mem <= 0 || *first.GPUs[1].Points[0].Used != 1000*pasar.MiB {
+		t.Fatalf("%+v", first)
+	}
+	was := first.GPUs[1].Points[0]
+	still := func(when string) {
+		t.Helper()
+		h.until(ctx, "two GPUs "+when, two)
+		v := history()
+		if p := v.GPUs[1].Points[0]; !p.At.Equal(was.At) || *p.Used < *was.Used || p.At.After(began.Add(time.Minute)) {
+			t.Errorf("%s: it begins with %+v; want %+v", when, p, was)
+		}
+	}
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-h.exited; err != nil {
+		t.Fatal(err)
+	}
+	h.cmd = nil
+	h.write(h.state, "gpus 2\n") // what is seen from now on is less than what was
+	h.begin()
+	still("after an end")
+	h.kill()
+	h.begin()
+	still("after kill -9")
 }
