@@ -49,7 +49,7 @@ spans are seconds, times are RFC 3339 in UTC, and ` + "`schema`" + ` is 1. A lis
 null.
 
 ` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
-with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
+with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs, and ` + "`gpus --history 6h --json`" + ` with how they were used; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
 What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `.
 A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
@@ -61,6 +61,7 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("A job", "JobView")
 	g.section("The status", "StatusView")
 	g.section("GPUs", "GPUsView")
+	g.section("How GPUs were used", "GPUHistoryView")
 	g.section("A dry run", "PlanView")
 	g.section("Statistics", "StatsView")
 	g.section("A trace", "TraceView")
