@@ -10,8 +10,7 @@ import (
 
 func TestAViewNeverLacksAKey(t *testing.T) {
 	seen := map[reflect.Type]bool{}
-	for _, v := range []any{JobView{}, StatusView{}, GPUsView{}, PlanView{}, StatsView{}, ApprovalsView{}, MetricsView{}, ChangesView{}} {
-	for _, v := range []any{JobView{}, StatusView{}, GPUsView{}, PlanView{}, StatsView{}, ApprovalsView{}, MetricsView{}, GPUHistoryView{}} {
+	for _, v := range []any{JobView{}, StatusView{}, GPUsView{}, PlanView{}, StatsView{}, ApprovalsView{}, MetricsView{}, ChangesView{}, GPUHistoryView{}} {
 		checkKeys(t, reflect.TypeOf(v), seen)
 	}
 	if len(seen) < 15 {
