@@ -48,7 +48,7 @@ func surround(add []pasar.Arg, umask int) (pasar.Surroundings, string, error) {
 	if err != nil {
 		return pasar.Surroundings{}, "", err
 	}
-	s := submission.Surroundings(env)
-	s.Umask = umask // the present one is for the daemon's files
-	return s, home, nil
+	// Limits are handed down as they were given: to ask for them would set this process's own back (see package
+	// submission), which a daemon needs.
+	return pasar.Surroundings{Env: env, Umask: umask}, home, nil // the present umask is for the daemon's files
 }

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,8 +18,8 @@ import (
 	"pasar/docs"
 )
 
-// startWeb starts the daemon with HTTP on a port of its own, and returns the address.
-func (h *home) startWeb() string {
+// startWeb starts the daemon with HTTP on a port of its own, by way of a command if one is given, and returns the address.
+func (h *home) startWeb(by ...string) string {
 	h.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -25,7 +27,13 @@ func (h *home) startWeb() string {
 	}
 	addr := l.Addr().String()
 	_ = l.Close()
-	h.spawnWith(func(c *exec.Cmd) { c.Env = append(c.Env, "PASAR_ADDRESS="+addr) })
+	h.spawnWith(func(c *exec.Cmd) {
+		c.Env = append(c.Env, "PASAR_ADDRESS="+addr)
+		if len(by) > 0 {
+			c.Args = append(by, c.Path)
+			c.Path = "/bin/" + by[0]
+		}
+	})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
@@ -139,6 +147,31 @@ func TestTheGuidesCurlExamplesWork(t *testing.T) {
 	}
 	if ran < 5 {
 		t.Errorf("%d examples", ran)
+	}
+}
+
+func TestAJobFromHTTPHasWhatTheDaemonWasGivenAndTheDaemonKeepsIt(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb("sh", "-c", `umask 027; ulimit -Sn 500; exec "$0" "$@"`)
+	files := func() string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", h.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`Max open files.*`).FindString(string(b))
+	}
+	before := files()
+	res, err := http.Post("http://"+addr+"/api/jobs", "application/json", strings.NewReader(`{"command":["sh","-c","umask; ulimit -Sn; pwd; echo $K"],"gpus":0,"env":{"K":"v"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	h.pasar("wait", "1")
+	if got, want := h.pasar("logs", "1"), "0027\n500\n"+h.dir+"\nv\n"; res.StatusCode != http.StatusCreated || got != want {
+		t.Errorf("%d %q; want %q", res.StatusCode, got, want)
+	}
+	if after := files(); after != before {
+		t.Errorf("the daemon had %q, then %q", before, after)
 	}
 }
 
