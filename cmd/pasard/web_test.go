@@ -107,6 +107,9 @@ func TestHTTPAnswersWithTheBytesOfTheCommands(t *testing.T) {
 			t.Errorf("%s: %s\npasar %s: %s", path, got, strings.Join(args, " "), want)
 		}
 	}
+	if res, err := http.Get("http://" + addr + "/api/stats?by=moon"); err != nil || res.StatusCode != http.StatusBadRequest {
+		t.Errorf("statistics by the moon: %v %v", res, err)
+	}
 	res, err := http.Post("http://"+addr+"/api/jobs/1/cancel", "application/json", nil)
 	if err != nil {
 		t.Fatal(err)
