@@ -184,3 +184,33 @@ func TestEveryStatusOfARouteIsJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
+	s, d := newServer(t)
+	lost := &ipc.Error{Code: ipc.CodeInternal, Message: "the history can't be read"}
+	for _, begun := range []bool{false, true} {
+		d.reply[ipc.VerbList] = func(_ context.Context, c *ipc.Call) error {
+			if begun {
+				_ = c.Chunk([]byte("{\"id\":1}\n"))
+			}
+			return lost
+		}
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Host = "127.0.0.1"
+			s.ServeHTTP(w, r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}})))
+		}))
+		res, err := http.Get(web.URL + "/api/jobs")
+		var b []byte
+		if err == nil {
+			b, err = io.ReadAll(res.Body)
+			_ = res.Body.Close()
+		}
+		switch {
+		case begun && err == nil:
+			t.Errorf("it looks whole: %s", b)
+		case !begun && (err != nil || res.StatusCode != http.StatusInternalServerError || !strings.Contains(string(b), lost.Message)):
+			t.Errorf("%v %s", err, b)
+		}
+		web.Close()
+	}
+}

@@ -56,7 +56,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler { // its own request's error, and nobody else's
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler: // see fail: the connection is to end
+			panic(p)
+		default: // its own request's error, and nobody else's
 			s.Log.Error("panic in an HTTP request", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			writeError(w, http.StatusInternalServerError, refuse(ipc.CodeInternal, "", "fault in pasard: %v", p))
 		}

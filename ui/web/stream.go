@@ -25,17 +25,36 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var chunks [][]byte
-	if err := s.with(r, func(ctx context.Context, c *ipc.Client) error {
-		return c.List(ctx, req, func(lines []byte) error {
-			chunks = append(chunks, lines)
-			return nil
-		})
-	}); err != nil {
-		return err
+	// Of ten thousand jobs it is twenty megabytes: passed on as they come, they cost those of one piece.
+	out := &paced{w: w, rc: http.NewResponseController(w)}
+	jobs := answer.NewJobs(out)
+	w.Header().Set("Content-Type", "application/json")
+	err = s.with(r, func(ctx context.Context, c *ipc.Client) error { return c.List(ctx, req, jobs.Lines) })
+	if err == nil {
+		err = jobs.End()
 	}
-	writeJSON(w, http.StatusOK, answer.List(chunks))
-	return nil
+	return out.broken(err)
+}
+
+// paced writes an answer piece by piece: each has its time, so that a slow reader isn't one that takes nothing.
+type paced struct {
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	begun bool
+}
+
+func (p *paced) Write(b []byte) (int, error) {
+	p.begun = true
+	_ = p.rc.SetWriteDeadline(time.Now().Add(sendTime))
+	return p.w.Write(b)
+}
+
+// broken is err as of this answer: what can still be told, or not.
+func (p *paced) broken(err error) error {
+	if err != nil && p.begun {
+		return &begunError{err}
+	}
+	return err
 }
 
 // logs answers with an attempt's output as it was written, and with follow goes on until the attempt ends. It is
@@ -64,33 +83,24 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req.Offset = -int64(last)
-	rc := http.NewResponseController(w)
-	begun := false
-	begin := func() {
-		if !begun {
-			begun = true
-			w.Header().Set("Content-Type", "application/octet-stream")
-			w.Header().Set("Content-Disposition", "attachment; filename=\"job-"+id.String()+".log\"")
-			w.WriteHeader(http.StatusOK)
-			_ = rc.Flush() // who follows learns at once that it was let in
-		}
-	}
+	out := &paced{w: w, rc: http.NewResponseController(w)}
 	err = s.with(r, func(ctx context.Context, c *ipc.Client) error {
 		_, err := c.Logs(ctx, req, ipc.LogsReader{
-			Head: func(ipc.LogsHead) error { begin(); return nil },
+			Head: func(ipc.LogsHead) error {
+				out.begun = true
+				w.Header().Set("Content-Type", "application/octet-stream")
+				w.Header().Set("Content-Disposition", "attachment; filename=\"job-"+id.String()+".log\"")
+				return out.rc.Flush() // who follows learns at once that it was let in
+			},
 			Mark: func(ipc.LogsMark) error { return nil },
 			Bytes: func(b []byte) error {
-				_ = rc.SetWriteDeadline(time.Now().Add(sendTime))
-				if _, err := w.Write(b); err != nil {
+				if _, err := out.Write(b); err != nil {
 					return err
 				}
-				return rc.Flush()
+				return out.rc.Flush()
 			},
 		})
 		return err
 	})
-	if err != nil && begun {
-		return &begunError{err}
-	}
-	return err
+	return out.broken(err)
 }
