@@ -109,8 +109,8 @@ func serve(ctx context.Context, o options) error {
 	defer machine.Close()
 	whose.machine = machine
 
-	pages := newWeb(cfg, given, log)
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
+	pages := newWeb(cfg, re.now, given, log)
 	deps := daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Meter: remembered{meter, past}, Past: past, Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
@@ -261,6 +261,13 @@ type reloader struct {
 
 	mu  sync.Mutex // guards cfg
 	cfg *config.Config
+}
+
+// now is the configuration as it was last read.
+func (r *reloader) now() *config.Config {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cfg
 }
 
 func (r *reloader) reload() (changed, restart []string, err error) {

@@ -15,8 +15,8 @@ import (
 )
 
 // newWeb makes the HTTP side: a client of this daemon's socket like any other. Nil if it is turned off, or can't be
-// had: jobs don't depend on it. umask is the one that this process was started with.
-func newWeb(cfg *config.Config, umask int, log *slog.Logger) *web.Server {
+// had: jobs don't depend on it. now is the configuration after the last reload, umask is the one that this process was started with.
+func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.Logger) *web.Server {
 	if len(cfg.Addresses()) == 0 {
 		return nil
 	}
@@ -24,7 +24,7 @@ func newWeb(cfg *config.Config, umask int, log *slog.Logger) *web.Server {
 		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, cfg.Paths.Socket) },
 		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
 		TokenFile: filepath.Join(cfg.Paths.Data, "token"),
-		Defaults:  web.Defaults{Bid: cfg.DefaultBid, Grace: cfg.DefaultGrace},
+		Defaults:  func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
 		Surround:  func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(add, umask) }, Now: time.Now, Log: log,
 	})
 	if err != nil {

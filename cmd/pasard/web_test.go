@@ -178,6 +178,27 @@ func TestAJobFromHTTPHasWhatTheDaemonWasGivenAndTheDaemonKeepsIt(t *testing.T) {
 	}
 }
 
+func TestAJobFromHTTPHasTheBidOfTheConfigurationAsItIsNow(t *testing.T) {
+	h := newHome(t)
+	h.config = h.dir + "/config.toml"
+	if err := os.WriteFile(h.config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := h.startWeb()
+	if err := os.WriteFile(h.config, []byte("default_bid = 1234\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.pasar("reload")
+	res, err := http.Post("http://"+addr+"/api/jobs", "application/json", strings.NewReader(`{"command":["true"],"gpus":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if b, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(b), `"bid":1234,`) {
+		t.Errorf("%s %v", b, err)
+	}
+}
+
 func TestATokenOutlivesTheDaemonAndIsAskedOfNobodyHere(t *testing.T) {
 	h := newHome(t)
 	addr := h.startWeb()

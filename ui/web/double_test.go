@@ -74,7 +74,7 @@ func newServer(t *testing.T) (*Server, *double) {
 	s, err := New(Options{
 		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, sock) },
 		Addresses: []string{"127.0.0.1:8750"}, Hosts: []string{"box.lan"}, UID: uid, TokenFile: filepath.Join(dir, "token"),
-		Defaults: Defaults{Bid: pasar.DefaultBid, Grace: 120e9},
+		Defaults: func() Defaults { return Defaults{Bid: pasar.DefaultBid, Grace: 120e9} },
 		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) {
 			return pasar.Surroundings{Env: append([]pasar.Arg{"HOME=" + pasar.Arg(dir)}, add...), Umask: -1}, dir, nil
 		},

@@ -66,7 +66,8 @@ func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
 	if cwd, err = submission.Dir(cwd); err != nil {
 		return none, understood(err)
 	}
-	spec := pasar.Spec{Argv: argv, Cwd: pasar.Arg(cwd), Claim: claim, Bid: s.Defaults.Bid, Grace: s.Defaults.Grace, Tags: in.Tags, By: in.By, Key: in.Key,
+	usual := s.Defaults()
+	spec := pasar.Spec{Argv: argv, Cwd: pasar.Arg(cwd), Claim: claim, Bid: usual.Bid, Grace: usual.Grace, Tags: in.Tags, By: in.By, Key: in.Key,
 		Hold: in.Hold, NoPTY: in.NoPTY, Cols: in.Cols, Rows: in.Rows, Preempt: in.Preempt,
 		Name: submission.Name(words(argv))}
 	put(&spec.Bid, in.Bid)

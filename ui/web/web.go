@@ -31,12 +31,12 @@ const (
 
 // Options are what a Server works with.
 type Options struct {
-	Dial      func(context.Context) (*ipc.Client, error) // a connection of its own to the daemon
-	Addresses []string                                   // host:port; the first is the one that links name
-	Hosts     []string                                   // names, beyond those of the addresses, under which it may be asked
-	UID       int                                        // whose processes on this machine need no token
-	TokenFile string                                     // where the token is kept, 0600
-	Defaults  Defaults
+	Dial      func(context.Context) (*ipc.Client, error)                           // a connection of its own to the daemon
+	Addresses []string                                                             // host:port; the first is the one that links name
+	Hosts     []string                                                             // names, beyond those of the addresses, under which it may be asked
+	UID       int                                                                  // whose processes on this machine need no token
+	TokenFile string                                                               // where the token is kept, 0600
+	Defaults  func() Defaults                                                      // as they are now: they may change while this runs
 	Surround  func(add []pasar.Arg) (s pasar.Surroundings, home string, err error) // of a job that is submitted here
 	Now       func() time.Time
 	Log       *slog.Logger
