@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pasar"
@@ -140,28 +139,27 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	in := submitWords{Command: line{"true"}}
 	for k := range q {
-		v := strconv.Quote(q.Get(k))
+		v := q.Get(k)
 		var err error
 		switch k {
 		case "time":
 			in.Time = new(span)
-			err = in.Time.UnmarshalJSON([]byte(v))
+			*(*pasar.Duration)(in.Time), err = pasar.ParseDuration(v)
 		case "mem":
 			in.Mem = new(slice)
-			err = in.Mem.UnmarshalJSON([]byte(v))
+			*(*submission.Memory)(in.Mem), err = submission.ParseMemory(v)
 		case "ram":
 			in.RAM = new(size)
-			err = in.RAM.UnmarshalJSON([]byte(v))
+			*(*pasar.Bytes)(in.RAM), err = pasar.ParseBytes(v)
 		case "gpus":
 			var n int
-			n, err = submission.ParseCount(q.Get(k))
+			n, err = submission.ParseCount(v)
 			in.GPUs = &n
 		case "gpu_type":
-			t := q.Get(k)
-			in.GPUType = &t
+			in.GPUType = &v
 		case "bid":
 			var b pasar.Bid
-			b, err = submission.ParseBid(q.Get(k))
+			b, err = submission.ParseBid(v)
 			in.Bid = &b
 		case "preempt":
 			in.Preempt, err = flag(q, k)
