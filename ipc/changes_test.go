@@ -15,7 +15,7 @@ func TestObjectsAreJoinedWhereverChunksEnd(t *testing.T) {
 		var got []string
 		j := joiner{each: func(b []byte) error { got = append(got, string(b)); return nil }}
 		for chunk := range slices.Chunk(stream, size) {
-			if err := j.take(chunk); err != nil {
+			if err := cut(chunk, j.add); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -33,7 +33,7 @@ func TestAnObjectWithoutAnEndIsRefusedWhenItIsTooLong(t *testing.T) {
 		if n > MaxJoined {
 			t.Fatalf("%d bytes were taken", n)
 		}
-		err = j.take(chunk)
+		err = cut(chunk, j.add)
 	}
 	var e *Error
 	if !errors.As(err, &e) || e.Code != CodeOverLimit {
@@ -45,7 +45,7 @@ func TestWhoRefusesAnObjectEndsTheStream(t *testing.T) {
 	no := errors.New("no more")
 	n := 0
 	j := joiner{each: func([]byte) error { n++; return no }}
-	if err := j.take([]byte("{}\n{}\n")); !errors.Is(err, no) || n != 1 {
+	if err := cut([]byte("{}\n{}\n"), j.add); !errors.Is(err, no) || n != 1 {
 		t.Errorf("%d objects, %v", n, err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 // A browser takes an answer, and stops taking it when it is told to.
 type browser struct {
 	head http.Header
-	stop chan struct{} // nil: it takes everything; else what it takes next
+	stop chan struct{} // nil: it takes everything; else what it takes next,
+	once string        // once it has this
 
 	mu       sync.Mutex // guards the rest
 	got      bytes.Buffer
@@ -25,23 +26,26 @@ type browser struct {
 	flushed  int           // bytes that were sent on
 	deadline chan struct{} // closed once the time of what is being written is over
 	timer    *time.Timer
+	more     chan struct{} // has one when more has been sent on
 }
 
-func newBrowser() *browser { return &browser{head: http.Header{}, deadline: make(chan struct{})} }
+func newBrowser() *browser {
+	return &browser{head: http.Header{}, deadline: make(chan struct{}), more: make(chan struct{}, 1)}
+}
 
 func (b *browser) Header() http.Header { return b.head }
 func (b *browser) WriteHeader(int)     {}
 
 func (b *browser) Write(p []byte) (int, error) {
 	b.mu.Lock()
-	late := b.deadline
+	late, stops := b.deadline, b.stop != nil && strings.Contains(b.got.String(), b.once)
 	b.mu.Unlock()
 	select { // what is too late already is not written
 	case <-late:
 		return 0, os.ErrDeadlineExceeded
 	default:
 	}
-	if b.stop != nil {
+	if stops {
 		select {
 		case <-b.stop:
 		case <-late:
@@ -58,6 +62,10 @@ func (b *browser) FlushError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.flushed = b.got.Len()
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
 	return nil
 }
 
@@ -101,6 +109,29 @@ func (b *browser) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.got.String()[:b.flushed]
+}
+
+// await waits until words, one behind the other, have been sent on.
+func (b *browser) await(t *testing.T, words ...string) {
+	t.Helper()
+	for ctx := t.Context(); ; {
+		rest, all := b.text(), true
+		for _, w := range words {
+			var ok bool
+			_, rest, ok = strings.Cut(rest, w)
+			all = all && ok
+		}
+		if all {
+			return
+		}
+		select {
+		case <-b.more:
+		case <-ctx.Done():
+			t.Fatal(ctx.Err())
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%q didn't come; there is %.200q", words, b.text())
+		}
+	}
 }
 
 // stream is a stream of events to a browser; cancel ends its request.

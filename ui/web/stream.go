@@ -13,6 +13,7 @@ import (
 var streamRoutes = []route{
 	{"GET /api/jobs", users, (*Server).list},
 	{"GET /api/jobs/{id}/logs", users, (*Server).logs},
+	{"GET /api/stream", users, (*Server).stream},
 }
 
 // list answers with the bytes of `pasar ls --json`.
