@@ -52,6 +52,7 @@ type Config struct {
 	Address      string   // host:port to serve it on first; PASAR_ADDRESS replaces it
 	Bind         []string // further addresses
 	AllowedHosts []string // names under which it may be asked, beside those of the addresses
+	MascotDir    string   // pictures that stand in for the mascot's; it need not exist unless it was set
 
 	Paths Paths
 
@@ -145,6 +146,9 @@ func load(path string, env func(string) string, sys system) (*Config, error) {
 	}
 	if err := c.findPaths(path, base, env, sys); err != nil {
 		return nil, err
+	}
+	if c.MascotDir == "" {
+		c.MascotDir = filepath.Join(base.config, "pasar", "mascot")
 	}
 	if err := c.findAddress(env); err != nil {
 		return nil, err

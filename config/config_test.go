@@ -124,7 +124,7 @@ func TestEveryKeyIsReadAndSaysWhereItCameFrom(t *testing.T) {
 	}
 	if c.KernelLog != "/var/log/kern.log" || c.External != pasar.ExternalAvoid || c.IdleMiB != 65 || !c.ByIndex ||
 		!slices.Equal(c.GPUOrder, []string{"1", "GPU-abc"}) || !slices.Equal(c.GPUExclude, []string{"7"}) || c.ReleaseTimeout != 121e9 || c.Settle != 11e9 ||
-		c.PressureSome != 0.2 || c.PressureFree != 0.06 || c.PressureSustain != 31e9 || c.HotC != 86 || c.NVMLLibrary != "/usr/lib/libnvml.so" {
+		c.PressureSome != 0.2 || c.PressureFree != 0.06 || c.PressureSustain != 31e9 || c.HotC != 86 || c.NVMLLibrary != "/usr/lib/libnvml.so" || c.MascotDir != filepath.Join(env["HOME"], "m") {
 		t.Errorf("read: %+v", c)
 	}
 	lines := strings.Split(everyKey, "\n")

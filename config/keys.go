@@ -124,10 +124,12 @@ var keys = []key{
 	{name: "allowed_hosts", about: "names under which HTTP may be asked, beside localhost and the addresses",
 		usual: "none", set: hostNames(func(c *Config) *[]string { return &c.AllowedHosts }),
 		get: func(c *Config) any { return words(c.AllowedHosts) }},
+	{name: "mascot_dir", about: "pictures for the web pages' mascot, named after its moods, such as busy.png, instead of pasar's own",
+		usual: "~/.config/pasar/mascot", live: true, path: true, set: absolute(func(c *Config) *string { return &c.MascotDir }),
+		get: func(c *Config) any { return c.MascotDir }},
 
 	late("scrollback_lines", "lines of a job's screen that are kept", isCount),
 	late("prometheus_url", "where past GPU use is asked", isString),
-	latePath("mascot_dir", "where the console's mascot is found"),
 	latePath("pull_dir", "where results of cloud jobs go"),
 	late("pull_min_free", "disk space that pulling leaves free", isSize),
 	late("pull_max", "the largest result pulled by itself; 0 is no bound", isSize),

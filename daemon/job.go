@@ -88,6 +88,12 @@ func (j *job) current() *pasar.AttemptRecord {
 // leads reports whether the job is alone or the first of its group, whose key is then its own.
 func (j *job) leads() bool { return j.Spec.Group == 0 || j.Spec.Group == j.ID }
 
+// lately reports whether an attempt of the job is under way or has ended since a time; of no time any job is.
+func (j *job) lately(since time.Time) bool {
+	a := j.current()
+	return since.IsZero() || a != nil && (a.EndedAt.IsZero() || !a.EndedAt.Before(since))
+}
+
 // checkpoint is the path that the job last said it can go on from; empty if it never did.
 func (j *job) checkpoint() string {
 	for i := len(j.Attempts) - 1; i >= 0; i-- {

@@ -105,7 +105,7 @@ func (d *Daemon) selectJobs(ctx context.Context, r *ipc.ListRequest, p *publishe
 	}
 	for _, list := range [][]*job{p.active, p.waiting, p.paused} {
 		for i, j := range list {
-			if !r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) {
+			if !r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) || !j.lately(r.Lately) {
 				continue
 			}
 			if full() {
@@ -137,6 +137,9 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 			if full() {
 				return nil
 			}
+			if !j.lately(r.Lately) {
+				continue
+			}
 			if err := emit(j); err != nil {
 				return err
 			}
@@ -164,7 +167,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 			if err != nil {
 				return fmt.Errorf("job %d in the history: %w", row.Job, err)
 			}
-			if r.Group != 0 && j.Spec.Group != r.Group || open[row.Job] { // it has ended since
+			if r.Group != 0 && j.Spec.Group != r.Group || open[row.Job] || !j.lately(r.Lately) { // it has ended since
 				continue
 			}
 			if err := emit(j); err != nil {

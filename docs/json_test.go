@@ -52,6 +52,7 @@ null.
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs, and ` + "`gpus --history 6h --json`" + ` with how they were used; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
 What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `.
+The mascot is an answer of HTTP alone.
 A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
 `
 
@@ -70,6 +71,7 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("What awaits approval", "ApprovalsView")
 	g.section("What an attempt reported", "MetricsView")
 	g.section("What changes", "ChangesView")
+	g.section("The mascot", "MascotView")
 	g.facts()
 	for _, path := range []string{"../daemon/certificate.go", "../autopsy/autopsy.go", "../autopsy/xid.go"} {
 		g.read(path)

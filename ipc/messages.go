@@ -135,6 +135,8 @@ type ListRequest struct {
 	Submitter string        `msgpack:"submitter"`
 	Group     pasar.JobID   `msgpack:"group"` // only the jobs of this array or sweep
 	Last      bool          `msgpack:"last"`  // only the job submitted last (by Submitter, if given)
+
+	Lately time.Time `msgpack:"lately"` // only jobs of which an attempt is under way, or has ended since
 }
 
 // Matches reports whether a job passes the request's filters.

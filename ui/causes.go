@@ -45,8 +45,9 @@ func (r *moods) passes(m Mood, at time.Time, after time.Duration, why string) {
 }
 
 func (r *moods) jobs(s *Snapshot) {
-	var active, awaiting int
-	var waits, runs *pasar.JobView
+	n := s.counts()
+	active, awaiting := n[pasar.Starting]+n[pasar.Running]+n[pasar.Stopping], n[pasar.Awaiting]
+	var waits *pasar.JobView
 	for _, v := range s.Jobs {
 		if v == nil {
 			continue
@@ -57,8 +58,6 @@ func (r *moods) jobs(s *Snapshot) {
 			if waits == nil {
 				waits = v
 			}
-		case pasar.Awaiting:
-			awaiting++
 		case pasar.Starting:
 			r.stays(MoodStart, label(v)+" starts")
 		case pasar.Running:
@@ -67,11 +66,6 @@ func (r *moods) jobs(s *Snapshot) {
 			}
 			if v.OverLimit {
 				r.stays(MoodSweat, label(v)+" uses more memory than its limit")
-			}
-		}
-		if v.State.Active() {
-			if active++; runs == nil {
-				runs = v
 			}
 		}
 	}
@@ -84,13 +78,13 @@ func (r *moods) jobs(s *Snapshot) {
 	switch {
 	case awaiting > 0:
 		r.stays(MoodWaiting, plural(awaiting, "awaits approval", "await approval"))
-	case waits != nil && active == 0:
+	case n[pasar.Queued] > 0 && active == 0:
 		r.stays(MoodWaiting, "nothing runs, and jobs wait")
 	}
 	if active > 0 {
 		r.stays(MoodBusy, plural(active, "job runs", "jobs run"))
 	}
-	if active > 0 || waits != nil {
+	if active > 0 || n[pasar.Queued] > 0 {
 		delete(r.causes, MoodHappy)
 	}
 }

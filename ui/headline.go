@@ -54,9 +54,9 @@ func Headline(s *Snapshot, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// counts are the jobs in each state: those at hand, else as the daemon counts them.
+// counts are the jobs in each state: those at hand if they are all, else as the daemon counts them.
 func (s *Snapshot) counts() map[pasar.State]int {
-	if s.Jobs == nil && s.Status != nil {
+	if (s.Jobs == nil || s.Partial) && s.Status != nil {
 		return s.Status.Jobs
 	}
 	n := map[pasar.State]int{}

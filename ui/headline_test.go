@@ -26,6 +26,7 @@ func TestTheHeadlineSaysWhatMattersMostFirst(t *testing.T) {
 		{&Snapshot{Lost: "the connection broke", Jobs: []*pasar.JobView{run}}, "the connection broke"},
 		{at(nil, []*pasar.JobView{}...), "nothing runs, nothing waits"},
 		{&Snapshot{Status: &pasar.StatusView{Jobs: map[pasar.State]int{pasar.Running: 2, pasar.Queued: 3}}}, "2 running, 3 waiting"},
+		{&Snapshot{Partial: true, Jobs: []*pasar.JobView{run}, Status: &pasar.StatusView{Jobs: map[pasar.State]int{pasar.Running: 2, pasar.Queued: 3}}}, "2 running, 3 waiting"},
 		{at(nil, run), "1 running, nothing waits"},
 		{at(nil, starts(47, 0)), "nothing runs, 1 waiting · next #47 now"},
 		{at(nil, run, starts(47, 4*time.Hour+40*time.Minute)), "1 running, 1 waiting · next #47 ~16:40"},

@@ -13,6 +13,7 @@ type Snapshot struct {
 	Status    *pasar.StatusView
 	GPUs      *pasar.GPUsView
 	Approvals *pasar.ApprovalsView
+	Partial   bool   // Jobs are only some of them, and Status counts them; the first that waits is there
 	Lost      string // why there is no connection just now, in a clause; empty: there is one
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,15 +25,25 @@ func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.
 	s, err := web.New(web.Options{
 		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, cfg.Paths.Socket) },
 		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
-		TokenFile: filepath.Join(cfg.Paths.Data, "token"),
-		Defaults:  func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
-		Surround:  func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(add, umask) }, Now: time.Now, Log: log,
+		TokenFile: filepath.Join(cfg.Paths.Data, "token"), Mascots: func() string { return mascots(now()) },
+		Defaults: func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
+		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(add, umask) }, Now: time.Now, Log: log,
 	})
 	if err != nil {
 		log.Warn("HTTP is not served", "error", err)
 		return nil
 	}
 	return s
+}
+
+// mascots is where pictures for the mascot are; the usual place need not be there.
+func mascots(cfg *config.Config) string {
+	if cfg.Source("mascot_dir") == config.Default {
+		if _, err := os.Stat(cfg.MascotDir); errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+	}
+	return cfg.MascotDir
 }
 
 // surround is what surrounds a job whose client has no process here: what surrounds the daemon, and what is added.

@@ -27,6 +27,12 @@ func asset(w http.ResponseWriter, r *http.Request, name string) error {
 		writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "", "there is no such file"))
 		return nil
 	}
+	serveFile(w, r, b, mime.TypeByExtension(path.Ext(name)))
+	return nil
+}
+
+// serveFile answers with a file, or with nothing if the browser has it.
+func serveFile(w http.ResponseWriter, r *http.Request, b []byte, kind string) {
 	sum := sha256.Sum256(b)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	h := w.Header()
@@ -34,9 +40,8 @@ func asset(w http.ResponseWriter, r *http.Request, name string) error {
 	h.Set("ETag", tag)
 	if r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
-		return nil
+		return
 	}
-	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	h.Set("Content-Type", kind)
 	_, _ = w.Write(b)
-	return nil
 }

@@ -36,6 +36,7 @@ type Options struct {
 	Hosts     []string                                                             // names, beyond those of the addresses, under which it may be asked
 	UID       int                                                                  // whose processes on this machine need no token
 	TokenFile string                                                               // where the token is kept, 0600
+	Mascots   func() string                                                        // the directory with pictures that stand in for the mascot's; empty: none
 	Defaults  func() Defaults                                                      // as they are now: they may change while this runs
 	Surround  func(add []pasar.Arg) (s pasar.Surroundings, home string, err error) // of a job that is submitted here
 	Now       func() time.Time
@@ -55,6 +56,7 @@ type Server struct {
 	links *links
 	gate  gate
 	mux   *http.ServeMux
+	faces faces
 
 	mu     sync.Mutex // guards trouble
 	served map[string]error
