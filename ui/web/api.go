@@ -101,6 +101,9 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 	if req.Since, err = moment(q, "since", now); err != nil {
 		return req, err
 	}
+	if req.Until, err = moment(q, "until", now); err != nil {
+		return req, err
+	}
 	if req.Limit, err = count(q, "limit"); err != nil {
 		return req, err
 	}
@@ -110,7 +113,7 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 }
 
 // listKeys are what listRequest reads.
-var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "limit", "group"}
+var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "until", "limit", "group"}
 
 func stateNames() string {
 	names := make([]string, len(pasar.States))
