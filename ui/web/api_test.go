@@ -174,7 +174,7 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 func TestEveryStatusOfARouteIsJSON(t *testing.T) {
 	s, _ := newServer(t)
 	s.Dial = nobody
-	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes} {
+	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes, prometheusRoutes} {
 		for _, rt := range list {
 			method, path, _ := strings.Cut(rt.pattern, " ")
 			w := ask(t, s, method, strings.ReplaceAll(path, "{id}", "1"), "", nil)
