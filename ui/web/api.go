@@ -21,6 +21,7 @@ var apiRoutes = []route{
 	{"GET /api/gpus", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUs(ctx) })
 	}},
+	{"GET /api/gpu", users, (*Server).gpuHistory}, // as `gpus --history --json`
 	{"GET /api/cloud", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Approvals(ctx) })
 	}},
@@ -81,6 +82,26 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) error {
 	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) {
 		return c.Stats(ctx, ipc.StatsRequest{Since: since, By: q.Get("by")})
 	})
+}
+
+// gpuHistory tells how GPUs were used.
+func (s *Server) gpuHistory(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if err := only(q, "since", "until", "points"); err != nil {
+		return err
+	}
+	var req ipc.GPUHistoryRequest
+	var err error
+	if req.Since, err = moment(q, "since", s.Now()); err != nil {
+		return err
+	}
+	if req.Until, err = moment(q, "until", s.Now()); err != nil {
+		return err
+	}
+	if req.Points, err = count(q, "points"); err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUHistory(ctx, req) })
 }
 
 // listRequest is what a query asks for, with the names of the flags of `pasar ls`.
