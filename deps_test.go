@@ -123,6 +123,7 @@ var dependencies = []dependency{
 	{"github.com/NVIDIA/go-nvml", []string{"gpu/nvml"}, nil, "the vendor's own binding of its library: structs of thirty versions that aren't ours to keep"},
 	{"golang.org/x/sys", []string{"*"}, nil, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"cmd/pasar", "cmd/pasar-console"}, nil, "raw mode and the size of a client's terminal"},
+	{"github.com/prometheus/client_golang", []string{"ui/web"}, nil, "Prometheus's formats, of which a client may ask for one, with their escapes and rules"},
 	{"github.com/mattn/go-runewidth", []string{"vt", "ui", "cmd/pasar"}, nil, "how many cells a character takes"},
 	{"github.com/rogpeppe/go-internal", nil, []string{"*"}, "command-line tests as scripts"},
 }

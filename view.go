@@ -234,6 +234,7 @@ type StatusView struct {
 	DataDir   string         `json:"data_dir"`
 	Socket    string         `json:"socket"`
 	Jobs      map[State]int  `json:"jobs"` // active and waiting ones; the finished are counted since the daemon's data began
+	Counts    CountsView     `json:"counts"`
 	Machines  []MachineView  `json:"machines"`
 	Problem   *string        `json:"problem"` // why the daemon can't take or start work
 	Incidents []IncidentView `json:"incidents"`
@@ -242,6 +243,15 @@ type StatusView struct {
 	PlaceRAM  *bool          `json:"place_ram"`  // --ram is a bound that the kernel enforces there; null: not known
 	PlaceFix  *string        `json:"place_fix"`  // what would give a better one; null: nothing needed or known
 	Warning   *string        `json:"warning"`    // what threatens jobs here, such as a logout; null: nothing
+}
+
+// A CountsView has what only grows, over restarts of the daemon too, and however jobs are restarted: since the daemon's data
+// began, or since a pasar that counts it has that data.
+type CountsView struct {
+	Submitted   int64          `json:"submitted"`        // jobs
+	Attempts    map[Code]int64 `json:"attempts"`         // that ended, by reason; reasons that none ended for are left out
+	LostPreempt Duration       `json:"lost_preemptions"` // lost time of jobs when they ended for good, of those for which it is known
+	LostFailed  Duration       `json:"lost_failures"`
 }
 
 // A MachineView is one machine and what is given out of it.

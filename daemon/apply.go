@@ -58,6 +58,7 @@ func (s *state) apply(r pasar.Record) {
 				return false
 			}
 			j.finish(r, pasar.Cancelled, f.Verdict)
+			s.tally.close(j)
 			return true
 		})
 		s.metBy(f.Job)
@@ -127,6 +128,7 @@ func (s *state) apply(r pasar.Record) {
 			j.GoesOn = j.GoesOn || markerHolds(&f.Exit)
 			a.Certified = f.Certified
 			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
+			s.tally.add(f.Verdict.Reason, j)
 			return true
 		})
 		s.metBy(f.Job)
@@ -134,6 +136,7 @@ func (s *state) apply(r pasar.Record) {
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
 			a.EndedAt, a.RunTime, a.Certified = r.At, lostRan(&r, a), f.Certified
 			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
+			s.tally.add(f.Verdict.Reason, j)
 			return true
 		})
 		s.metBy(f.Job)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -25,7 +26,7 @@ const (
 // serveChanges sends the jobs that match and the status, and then what changes of them.
 func (d *Daemon) serveChanges(ctx context.Context, c *ipc.Call) error {
 	var r ipc.ChangesRequest
-	if err := c.Bind(&r); err != nil {
+	if err := errors.Join(c.Bind(&r), checkList(&r.List)); err != nil {
 		return err
 	}
 	return d.newFollower(r.List, c.Turn, c.Chunk).run(ctx)

@@ -83,7 +83,8 @@ type HistoryQuery struct {
 	By         string
 	Submitter  string
 	Machine    string
-	Since      time.Time
+	Since      time.Time   // finished then or later
+	Until      time.Time   // finished before that, or created before it and not before Since
 	FromJob    pasar.JobID // ids from one to another; 0: any
 	ToJob      pasar.JobID
 }

@@ -34,7 +34,7 @@ func (s *state) fork() *state {
 	for id, who := range c.after {
 		c.after[id] = slices.Clone(who)
 	}
-	c.finished = maps.Clone(s.finished)
+	c.finished, c.tally = maps.Clone(s.finished), s.tally.clone()
 	c.stale, c.touched, c.ended, c.stranded = map[fingerprint]bool{}, nil, nil, nil
 	return &c
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,7 +16,7 @@ import (
 // from the newest on.
 func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 	var r ipc.ListRequest
-	if err := c.Bind(&r); err != nil {
+	if err := errors.Join(c.Bind(&r), checkList(&r)); err != nil {
 		return err
 	}
 	end, err := c.Turn(ctx)
@@ -66,6 +67,14 @@ func (d *Daemon) serveList(ctx context.Context, c *ipc.Call) error {
 		return err
 	}
 	return w.flush()
+}
+
+// checkList says what is wrong with a request for jobs.
+func checkList(r *ipc.ListRequest) error {
+	if !r.Until.IsZero() && !r.Since.Before(r.Until) {
+		return &ipc.Error{Code: ipc.CodeBadRequest, Message: "no job is of a time that ends before it begins", Hint: "since comes before until"}
+	}
+	return nil
 }
 
 // selectJobs calls emit with the jobs of p that a request is for, in the order of a listing: its limit of them. The
@@ -131,7 +140,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 	if len(r.States) > 0 && !slices.ContainsFunc(r.States, pasar.State.Finished) {
 		return nil
 	}
-	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || !r.Since.IsZero() || r.Group != 0
+	searching := r.All || len(r.States) > 0 || r.Tag != "" || r.By != "" || r.Machine != "" || r.Submitter != "" || !r.Since.IsZero() || !r.Until.IsZero() || r.Group != 0
 	if !searching {
 		for _, j := range p.recent {
 			if full() {
@@ -150,7 +159,7 @@ func (d *Daemon) listFinished(ctx context.Context, r *ipc.ListRequest, p *publis
 	for _, j := range slices.Concat(p.active, p.waiting, p.paused) {
 		open[j.ID] = true
 	}
-	q := HistoryQuery{Limit: pageSize, States: finishedStates(r.States), Tag: r.Tag, By: r.By, Submitter: r.Submitter, Machine: r.Machine, Since: r.Since}
+	q := HistoryQuery{Limit: pageSize, States: finishedStates(r.States), Tag: r.Tag, By: r.By, Submitter: r.Submitter, Machine: r.Machine, Since: r.Since, Until: r.Until}
 	if r.Group != 0 { // ids follow each other
 		q.FromJob, q.ToJob = r.Group, r.Group+pasar.MaxPoints-1
 	}

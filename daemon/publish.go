@@ -21,6 +21,8 @@ type published struct {
 	machines map[string]pasar.Inventory
 	incident []incident
 	finished map[pasar.State]int
+	next     pasar.JobID
+	tally    tally
 	drains   drains
 	leaving  []*leaver
 	problem  string
@@ -49,6 +51,8 @@ func (d *Daemon) snapshotOf(reasons sched.Reasons) *published {
 		machines: map[string]pasar.Inventory{},
 		incident: slices.Clone(s.incident),
 		finished: map[pasar.State]int{},
+		next:     s.next,
+		tally:    s.tally.clone(),
 		drains:   s.drains,
 		leaving:  slices.Clone(d.leaving),
 	}

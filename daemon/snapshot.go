@@ -28,6 +28,7 @@ type saved struct {
 	Machines  map[string]pasar.Inventory `json:"machines"`
 	Incidents []incident                 `json:"incidents"`
 	Finished  map[pasar.State]int        `json:"finished"`
+	Tally     tally                      `json:"tally"`
 	Drains    drains                     `json:"drains"`
 	Past      []*pastKind                `json:"past"`
 
@@ -46,7 +47,7 @@ func (s *state) freeze() saved {
 	sv := saved{
 		Format: savedFormat, Seq: s.seq, Next: s.next,
 		Machines: map[string]pasar.Inventory{}, Finished: map[pasar.State]int{},
-		Incidents: slices.Clone(s.incident), Drains: s.drains, Past: s.past.freeze(),
+		Incidents: slices.Clone(s.incident), Tally: s.tally.clone(), Drains: s.drains, Past: s.past.freeze(),
 	}
 	sv.jobs = append(sv.jobs, s.waiters...)
 	sv.jobs = append(sv.jobs, s.active...)
@@ -177,7 +178,7 @@ func (sv *saved) state() (*state, error) {
 	for _, a := range sv.Answers {
 		s.remember(a)
 	}
-	s.seq, s.next, s.incident = sv.Seq, sv.Next, sv.Incidents
+	s.seq, s.next, s.incident, s.tally = sv.Seq, sv.Next, sv.Incidents, sv.Tally
 	if sv.Machines != nil {
 		s.machines = sv.Machines
 	}

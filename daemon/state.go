@@ -32,6 +32,7 @@ type state struct {
 	machines map[string]pasar.Inventory
 	incident []incident // newest last
 	finished map[pasar.State]int
+	tally    tally
 	drains   drains
 	after    map[pasar.JobID][]pasar.JobID // waiting jobs by each job whose end they wait for
 	past     *past                         // what finished jobs needed

@@ -7,7 +7,7 @@ func (d *Daemon) status() pasar.StatusView {
 	p := d.pub.Load()
 	v := pasar.StatusView{
 		Schema: pasar.Schema, Version: pasar.Version, Pid: d.Pid, StartedAt: d.started.UTC(),
-		DataDir: d.DataDir, Socket: d.Socket, Jobs: map[pasar.State]int{},
+		DataDir: d.DataDir, Socket: d.Socket, Jobs: map[pasar.State]int{}, Counts: p.counts(),
 		Machines: d.machineViews(p), Problem: pasar.Known(p.problem), Incidents: []pasar.IncidentView{},
 	}
 	for _, s := range pasar.States {

@@ -148,7 +148,8 @@ func (m *memJournal) FinishedJobs(q HistoryQuery) ([]HistoryRow, error) {
 	defer m.mu.Unlock()
 	var rows []HistoryRow
 	for _, r := range m.finished {
-		if (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (q.ToJob == 0 || q.FromJob <= r.Job && r.Job <= q.ToJob) {
+		in := func(at time.Time) bool { return !at.Before(q.Since) && (q.Until.IsZero() || at.Before(q.Until)) }
+		if (in(r.Created) || in(r.Finished)) && (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (q.ToJob == 0 || q.FromJob <= r.Job && r.Job <= q.ToJob) {
 			rows = append(rows, r)
 		}
 	}

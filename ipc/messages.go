@@ -130,7 +130,8 @@ type ListRequest struct {
 	Tag       string        `msgpack:"tag"`
 	By        string        `msgpack:"by"` // submitter or --by
 	Machine   string        `msgpack:"machine"`
-	Since     time.Time     `msgpack:"since"` // created or finished since
+	Since     time.Time     `msgpack:"since"` // created or finished then or later
+	Until     time.Time     `msgpack:"until"` // created or finished before that; with Since, which is earlier, between the two
 	Limit     int           `msgpack:"limit"` // at most so many; 0 is no limit
 	Submitter string        `msgpack:"submitter"`
 	Group     pasar.JobID   `msgpack:"group"` // only the jobs of this array or sweep
@@ -148,10 +149,18 @@ func (r *ListRequest) Matches(state pasar.State, spec pasar.Spec, machine string
 		r.By != "" && spec.By != r.By && spec.Submitter != r.By,
 		r.Submitter != "" && spec.Submitter != r.Submitter,
 		r.Machine != "" && machine != r.Machine,
-		!r.Since.IsZero() && created.Before(r.Since) && finished.Before(r.Since):
+		!r.within(created) && !r.within(finished):
 		return false
 	}
 	return true
+}
+
+// within reports whether something happened in the time that is asked for; a zero time is of what hasn't.
+func (r *ListRequest) within(at time.Time) bool {
+	if at.IsZero() {
+		return false
+	}
+	return !at.Before(r.Since) && (r.Until.IsZero() || at.Before(r.Until))
 }
 
 // ShowRequest asks for one job.

@@ -34,6 +34,7 @@ type Query struct {
 	Submitter string
 	Machine   string
 	Since     time.Time // finished then or later
+	Until     time.Time // finished before that, or created before it and not before Since
 	FromJob   pasar.JobID
 	ToJob     pasar.JobID // with FromJob: ids from one to the other; 0: any
 }
@@ -166,6 +167,13 @@ func (q Query) sql() (string, func(*sqlite.Stmt)) {
 	}
 	if !q.Since.IsZero() {
 		and("finished >= ?", nanos(q.Since))
+	}
+	switch { // nothing ends before it is created
+	case q.Until.IsZero():
+	case q.Since.IsZero():
+		and("created < ?", nanos(q.Until))
+	default:
+		and("(finished < ? OR created >= ? AND created < ?)", nanos(q.Until), nanos(q.Since), nanos(q.Until))
 	}
 	if q.ToJob != 0 {
 		and("job BETWEEN ? AND ?", int64(q.FromJob), int64(q.ToJob))

@@ -231,7 +231,7 @@ func TestFinishedJobsAreListedNewestFirstByWhatIsAsked(t *testing.T) {
 	states := []pasar.State{pasar.Completed, pasar.Failed, pasar.Cancelled}
 	var rows []JobRow
 	for i := range 30 {
-		rows = append(rows, JobRow{Job: pasar.JobID(i + 1), State: states[i%3], Finished: t0.Add(time.Duration(i/2) * time.Second),
+		rows = append(rows, JobRow{Job: pasar.JobID(i + 1), State: states[i%3], Created: t0.Add(time.Duration(i/4) * time.Second), Finished: t0.Add(time.Duration(i/2) * time.Second),
 			Submitter: []string{"ada", "bob"}[i%2], By: []string{"", "bot"}[i%2], Machine: []string{"local", "m2", ""}[i%3],
 			Tags: []string{fmt.Sprint("t", i%4), "all"}, Key: []string{"", "k", "k2"}[i%3], Body: []byte{byte(i)}})
 	}
@@ -265,6 +265,11 @@ func TestFinishedJobsAreListedNewestFirstByWhatIsAsked(t *testing.T) {
 		"submitter": {Query{Submitter: "bob"}, pick(func(r JobRow) bool { return r.Submitter == "bob" })},
 		"machine":   {Query{Machine: "m2"}, pick(func(r JobRow) bool { return r.Machine == "m2" })},
 		"since":     {Query{Since: t0.Add(10 * time.Second)}, pick(func(r JobRow) bool { return !r.Finished.Before(t0.Add(10 * time.Second)) })},
+		"until":     {Query{Until: t0.Add(3 * time.Second)}, pick(func(r JobRow) bool { return r.Created.Before(t0.Add(3 * time.Second)) })},
+		"between": {Query{Since: t0.Add(4 * time.Second), Until: t0.Add(6 * time.Second)}, pick(func(r JobRow) bool {
+			in := func(t time.Time) bool { return !t.Before(t0.Add(4*time.Second)) && t.Before(t0.Add(6*time.Second)) }
+			return in(r.Created) || in(r.Finished)
+		})},
 		"together": {Query{States: states[:1], Tag: "t0", Submitter: "ada", Since: t0.Add(time.Second)}, pick(func(r JobRow) bool {
 			return r.State == states[0] && r.Tags[0] == "t0" && r.Submitter == "ada" && !r.Finished.Before(t0.Add(time.Second))
 		})},

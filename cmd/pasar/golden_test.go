@@ -47,6 +47,7 @@ func full() pasar.JobView {
 func statusView() pasar.StatusView {
 	problem := "the disk is full"
 	return pasar.StatusView{Schema: pasar.Schema, Version: "1.2", Pid: 9, StartedAt: at, DataDir: "/data", Socket: "/run/pasard.sock", Jobs: map[pasar.State]int{pasar.Queued: 1},
+		Counts: pasar.CountsView{Submitted: 5, Attempts: map[pasar.Code]int64{pasar.CodeCompleted: 3, pasar.CodeGPUOOM: 1}, LostPreempt: 60e9, LostFailed: 5e8},
 		Machines: []pasar.MachineView{{Name: "local", Reachable: true, Cores: 8, CPUJobs: 8, CPUUsed: 1, RAM: 64 * pasar.GiB, HostMemory: 48 * pasar.GiB, HostUsed: pasar.GiB, Notes: []string{"n"},
 			GPUs: []pasar.GPUView{{GPU: pasar.GPU{Index: 0, UUID: "GPU-1", Name: "H200", Total: 139 * pasar.GiB}, Claimed: pasar.GiB, Free: 138 * pasar.GiB, Jobs: []pasar.JobID{1}}}}},
 		Problem: &problem, Incidents: []pasar.IncidentView{{At: at, What: "pressure", Detail: "d"}}}

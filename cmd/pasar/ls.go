@@ -24,6 +24,7 @@ in the order in which they will be considered, each with what it waits for, then
 		examples: []example{
 			{"pasar ls", "what goes on"},
 			{"pasar ls --state failed --since 1d", "what failed since yesterday"},
+			{"pasar ls --since 2026-01-01 --until 2026-02-01", "what was submitted or ended in January"},
 			{"pasar ls --format id,state,verdict.reason @sweep", "a line of fields for each, for shells"},
 			{"pasar ls --json --all | jq '.jobs[].id'", "for programs"},
 		},
@@ -34,11 +35,12 @@ in the order in which they will be considered, each with what it waits for, then
 			by := f.String("by", "", "only jobs of this `NAME`: the submitter, or who --by named")
 			machine := f.String("machine", "", "only jobs on this machine, by `NAME`")
 			since := define(f, "since", "", "TIME", "only jobs submitted or ended since: 2h (ago), 14:30, 2026-01-31, or RFC 3339", parseSince)
+			until := define(f, "until", "", "TIME", "only jobs submitted or ended before that; with --since, between the two", parseSince)
 			limit := f.number("limit", "", "at most so many", 1, 1<<31)
 			watch := f.Bool("watch", false, "again every two seconds, until q or Ctrl-C; with --json one value a line")
 			format := define(f, "format", "", "FIELDS", "these fields of the JSON with tabs between them, a job a line: id,state,claim.mem", parseFields)
 			return func(ctx context.Context, c *call) error {
-				req := ipc.ListRequest{All: *all, Tag: strings.TrimPrefix(*tag, "@"), By: *by, Machine: *machine, Since: *since, Limit: int(*limit)}
+				req := ipc.ListRequest{All: *all, Tag: strings.TrimPrefix(*tag, "@"), By: *by, Machine: *machine, Since: *since, Until: *until, Limit: int(*limit)}
 				for _, s := range *states {
 					st, err := parseState(s)
 					if err != nil {
@@ -127,7 +129,7 @@ func (c *call) lsPicture(ctx context.Context, req ipc.ListRequest, format []stri
 }
 
 func filtered(r ipc.ListRequest) bool {
-	return r.Jobs != nil || r.States != nil || r.Tag != "" || r.By != "" || r.Machine != "" || !r.Since.IsZero()
+	return r.Jobs != nil || r.States != nil || r.Tag != "" || r.By != "" || r.Machine != "" || !r.Since.IsZero() || !r.Until.IsZero()
 }
 
 func parseState(s string) (pasar.State, error) {

@@ -69,7 +69,7 @@ type submitFlags struct {
 	noEnv, hold, shell, preempt  *bool
 	noPTY                        *bool
 	size                         *termSize
-	array                        *array
+	array                        *submission.Array
 	paramFile, job               *string
 	wait, follow, parsable       *bool
 	propagate, dryRun            *bool
@@ -91,7 +91,7 @@ func (s *submitFlags) declare(f *flags) {
 	s.noEnv = f.Bool("no-env", false, "leave out the environment but for "+submission.Bare)
 	s.key = f.String("key", "", "a second submit with the same `KEY` is the same job")
 	s.hold = f.Bool("hold", false, "keep it from starting until it is released")
-	s.array = define(f, "array", "", "LIST", "a job for each index: 0-9, 1,3,5, 0-9:2 for every second one; %4 behind it for four at once", parseArray)
+	s.array = define(f, "array", "", "LIST", "a job for each index: 0-9, 1,3,5, 0-9:2 for every second one; %4 behind it for four at once", submission.ParseArray)
 	s.params = f.StringArray("param", nil, "a job for each value: `NAME=V1,V2`; repeated, for each combination")
 	s.paramFile = f.String("param-file", "", "a job for each row of this CSV `FILE`, whose first line names the parameters")
 	s.changeFlags.declare(f)

@@ -62,8 +62,8 @@ func (s *submitFlags) request(ctx context.Context, c *call, cfg *config.Config) 
 		return none, err
 	}
 	apply(change, &spec)
-	if s.array.atOnce > 0 && !c.flags.given("max-concurrent") {
-		spec.MaxConcurrent = s.array.atOnce
+	if s.array.AtOnce > 0 && !c.flags.given("max-concurrent") {
+		spec.MaxConcurrent = s.array.AtOnce
 	}
 	if spec.MaxConcurrent > 0 && len(points) == 0 {
 		return none, usagef("--max-concurrent is about the jobs of an array or sweep").hint("give it with --array, --param or --param-file")
@@ -76,7 +76,7 @@ func (s *submitFlags) request(ctx context.Context, c *call, cfg *config.Config) 
 
 // points are those that --array, --param and --param-file make together.
 func (s *submitFlags) points() ([]pasar.Point, error) {
-	params, err := parseParams(*s.params)
+	params, err := understood(submission.ParseParams(*s.params))
 	if err != nil {
 		return nil, err
 	}
@@ -86,5 +86,5 @@ func (s *submitFlags) points() ([]pasar.Point, error) {
 			return nil, err
 		}
 	}
-	return points(s.array.indices, rows, params)
+	return understood(submission.Points(s.array.Indices, rows, params))
 }

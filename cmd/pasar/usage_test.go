@@ -51,7 +51,7 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"submit --after 41:done x", `--after "41:done": no job and how it must have ended`, afterForms},
 		{"submit --after , x", `--after "": no job`, afterForms},
 		{"submit --after 41,41:any x", "--after names job 41 twice, as ok and as any", ""},
-		{"submit --array 9-1 x", `--array: "9-1": no list of indices`, arrayForms},
+		{"submit --array 9-1 x", `--array: "9-1": no list of indices`, "write 0-9, 1,3,5, 0-9:2 for every second one, or 0-9%4 for four at once"},
 		{"submit --array 0-99999 x", `--array: "0-99999": more than 10000 jobs`, ""},
 		{"submit --param lr x", `--param "lr" has no values`, ""},
 		{"submit --param 1r=2 x", `--param: "1r" can't be a parameter's name`, ""},

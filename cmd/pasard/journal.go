@@ -42,7 +42,7 @@ func (j journal) FinishedJob(id pasar.JobID) ([]byte, bool, error) {
 func (j journal) FinishedJobs(q daemon.HistoryQuery) ([]daemon.HistoryRow, error) {
 	rows, err := j.Jobs(store.Query{
 		Limit: q.Limit, Before: store.Place{Finished: q.BeforeTime, Job: q.BeforeJob},
-		States: q.States, Tag: q.Tag, By: q.By, Submitter: q.Submitter, Machine: q.Machine, Since: q.Since,
+		States: q.States, Tag: q.Tag, By: q.By, Submitter: q.Submitter, Machine: q.Machine, Since: q.Since, Until: q.Until,
 		FromJob: q.FromJob, ToJob: q.ToJob,
 	})
 	if err != nil {

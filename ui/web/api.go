@@ -21,6 +21,7 @@ var apiRoutes = []route{
 	{"GET /api/gpus", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUs(ctx) })
 	}},
+	{"GET /api/gpu", users, (*Server).gpuHistory}, // as `gpus --history --json`
 	{"GET /api/cloud", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Approvals(ctx) })
 	}},
@@ -83,6 +84,26 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// gpuHistory tells how GPUs were used.
+func (s *Server) gpuHistory(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if err := only(q, "since", "until", "points"); err != nil {
+		return err
+	}
+	var req ipc.GPUHistoryRequest
+	var err error
+	if req.Since, err = moment(q, "since", s.Now()); err != nil {
+		return err
+	}
+	if req.Until, err = moment(q, "until", s.Now()); err != nil {
+		return err
+	}
+	if req.Points, err = count(q, "points"); err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUHistory(ctx, req) })
+}
+
 // listRequest is what a query asks for, with the names of the flags of `pasar ls`.
 func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 	req := ipc.ListRequest{Tag: q.Get("tag"), By: q.Get("by"), Machine: q.Get("machine")}
@@ -101,6 +122,9 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 	if req.Since, err = moment(q, "since", now); err != nil {
 		return req, err
 	}
+	if req.Until, err = moment(q, "until", now); err != nil {
+		return req, err
+	}
 	if req.Limit, err = count(q, "limit"); err != nil {
 		return req, err
 	}
@@ -110,7 +134,7 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 }
 
 // listKeys are what listRequest reads.
-var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "limit", "group"}
+var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "until", "limit", "group"}
 
 func stateNames() string {
 	names := make([]string, len(pasar.States))

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"pasar"
 	"pasar/ipc"
@@ -126,6 +127,27 @@ func TestEachRefusalOfTheDaemonsHasItsStatus(t *testing.T) {
 	}
 }
 
+func TestAHistoryOfGPUsIsAskedForAsItWasMeant(t *testing.T) {
+	s, d := newServer(t)
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	s.Now = func() time.Time { return now }
+	var r ipc.GPUHistoryRequest
+	for query, want := range map[string]ipc.GPUHistoryRequest{
+		"":                    {},
+		"?since=6h&points=10": {Since: now.Add(-6 * time.Hour), Points: 10},
+		"?since=2026-01-30&until=2026-01-31T08:00:00%2B02:00": {Since: now.Add(-36 * time.Hour), Until: now.Add(-6 * time.Hour)},
+	} {
+		r = ipc.GPUHistoryRequest{}
+		if w := ask(t, s, "GET", "/api/gpu"+query, "", nil); w.Code != 200 || w.Body.String() != "{\"a\":1}\n" {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+		d.bound(t, ipc.VerbGPUHistory, &r)
+		if !r.Since.Equal(want.Since) || !r.Until.Equal(want.Until) || r.Points != want.Points {
+			t.Errorf("%s: %+v", query, r)
+		}
+	}
+}
+
 func TestAPanicIsThatRequestsError(t *testing.T) {
 	s, _ := newServer(t)
 	s.Dial = func(context.Context) (*ipc.Client, error) { panic("oh") }
@@ -160,8 +182,23 @@ func TestOutputIsGivenOutAsBytesThatNoBrowserShows(t *testing.T) {
 
 func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 	s, _ := newServer(t)
-	for _, path := range []string{"/api/jobs?stat=running", "/api/jobs?state=busy", "/api/jobs?limit=-1", "/api/jobs?since=once", "/api/jobs?all=maybe", "/api/stream?follow", "/api/stream?limit=-1", "/api/stats?for=ever",
-		"/api/plan?command=x", "/api/jobs/1/logs?tail=3", "/api/jobs/1/metrics?attempt=x"} {
+	for _, path := range []string{
+		"/api/jobs?stat=running",
+		"/api/jobs?state=busy",
+		"/api/jobs?limit=-1",
+		"/api/jobs?since=once",
+		"/api/jobs?all=maybe",
+		"/api/stream?follow",
+		"/api/stream?limit=-1",
+		"/api/stats?for=ever",
+		"/api/jobs?until=then",
+		"/api/gpu?span=6h",
+		"/api/gpu?since=once",
+		"/api/gpu?points=many",
+		"/api/plan?command=x",
+		"/api/jobs/1/logs?tail=3",
+		"/api/jobs/1/metrics?attempt=x",
+	} {
 		if w := ask(t, s, "GET", path, "", nil); w.Code != 400 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
@@ -174,7 +211,7 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 func TestEveryStatusOfARouteIsJSON(t *testing.T) {
 	s, _ := newServer(t)
 	s.Dial = nobody
-	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes} {
+	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes, prometheusRoutes} {
 		for _, rt := range list {
 			method, path, _ := strings.Cut(rt.pattern, " ")
 			w := ask(t, s, method, strings.ReplaceAll(path, "{id}", "1"), "", nil)

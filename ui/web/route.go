@@ -22,10 +22,23 @@ type route struct {
 	serve   func(s *Server, w http.ResponseWriter, r *http.Request) error
 }
 
+// allRoutes are the tables of what can be asked, one a line.
+func allRoutes() [][]route {
+	return [][]route{
+		publicRoutes,
+		pageRoutes,
+		mascotRoutes,
+		apiRoutes,
+		changeRoutes,
+		streamRoutes,
+		prometheusRoutes,
+	}
+}
+
 // routes is everything that can be asked. A path that isn't in it is unknown, and a method that isn't, not allowed.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, list := range [][]route{publicRoutes, pageRoutes, mascotRoutes, apiRoutes, changeRoutes, streamRoutes} {
+	for _, list := range allRoutes() {
 		for _, rt := range list {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 				if status, e := s.admit(r, rt.who); e != nil {

@@ -1,4 +1,4 @@
-package main
+package submission
 
 import (
 	"fmt"
@@ -8,29 +8,29 @@ import (
 	"pasar"
 )
 
-// An array is what --array says: the indices of its jobs in the order in which they were named, and how
+// An Array is what --array says: the indices of its jobs in the order in which they were named, and how
 // many may run at once (0: no bound).
-type array struct {
-	indices []int
-	atOnce  int
+type Array struct {
+	Indices []int
+	AtOnce  int
 }
 
-// maxIndex bounds an array's indices; it is Slurm's largest MaxArraySize less one.
-const maxIndex = 4_000_000
+// maxArrayIndex bounds an array's indices; it is Slurm's largest MaxArraySize less one.
+const maxArrayIndex = 4_000_000
 
 const arrayForms = "write 0-9, 1,3,5, 0-9:2 for every second one, or 0-9%4 for four at once"
 
-// parseArray reads the form that Slurm's --array has.
-func parseArray(s string) (array, error) {
-	var a array
-	bad := func(why string) (array, error) { return array{}, fmt.Errorf("%q: %s; %s", s, why, arrayForms) }
+// ParseArray reads the form that Slurm's --array has.
+func ParseArray(s string) (Array, error) {
+	var a Array
+	bad := func(why string) (Array, error) { return Array{}, fmt.Errorf("%q: %s; %s", s, why, arrayForms) }
 	list, most, bounded := strings.Cut(s, "%")
 	if bounded {
 		n, err := strconv.ParseUint(most, 10, 31)
 		if err != nil || n == 0 {
 			return bad("after % stands how many may run at once")
 		}
-		a.atOnce = int(n)
+		a.AtOnce = int(n)
 	}
 	seen := map[int]bool{}
 	for part := range strings.SplitSeq(list, ",") {
@@ -46,9 +46,9 @@ func parseArray(s string) (array, error) {
 				return bad(fmt.Sprintf("index %d is there twice", i))
 			}
 			seen[i] = true
-			a.indices = append(a.indices, i)
+			a.Indices = append(a.Indices, i)
 		}
-		if len(a.indices) > pasar.MaxPoints {
+		if len(a.Indices) > pasar.MaxPoints {
 			return bad(fmt.Sprintf("more than %d jobs", pasar.MaxPoints))
 		}
 	}
@@ -73,5 +73,5 @@ func parseIndices(s string) (from, to, step int, ok bool) {
 
 func parseIndex(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 31)
-	return int(n), err == nil && n <= maxIndex
+	return int(n), err == nil && n <= maxArrayIndex
 }
