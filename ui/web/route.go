@@ -25,7 +25,7 @@ type route struct {
 // routes is everything that can be asked. A path that isn't in it is unknown, and a method that isn't, not allowed.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, list := range [][]route{publicRoutes, pageRoutes, apiRoutes, changeRoutes, streamRoutes} {
+	for _, list := range [][]route{publicRoutes, pageRoutes, apiRoutes, changeRoutes, streamRoutes, attachRoutes} {
 		for _, rt := range list {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 				if status, e := s.admit(r, rt.who); e != nil {
