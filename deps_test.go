@@ -120,6 +120,7 @@ var dependencies = []dependency{
 	{"github.com/spf13/pflag", []string{"cmd/pasar", "cmd/pasard", "cmd/pasar-console"}, nil, "flags as people know them, at next to no start-up time"},
 	{"github.com/rivo/tview", []string{"ui/console"}, nil, "an application's loop, focus, forms and the mouse; pasar-console alone links it"},
 	{"github.com/gdamore/tcell/v2", []string{"ui/console", "cmd/pasar-console"}, nil, "a terminal's input and output under tview: keys, cells and colours of any terminal"},
+	{"github.com/coder/websocket", []string{"ui/web"}, []string{"cmd/pasard"}, "frames and handshakes of WebSockets, over which a page attaches to a terminal"},
 	{"github.com/NVIDIA/go-nvml", []string{"gpu/nvml"}, nil, "the vendor's own binding of its library: structs of thirty versions that aren't ours to keep"},
 	{"golang.org/x/sys", []string{"*"}, nil, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"cmd/pasar", "cmd/pasar-console"}, nil, "raw mode and the size of a client's terminal"},

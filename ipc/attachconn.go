@@ -116,6 +116,12 @@ func DialAttach(socket string, hello Hello) (*AttachConn, Welcome, error) {
 	if err != nil {
 		return nil, Welcome{}, err
 	}
+	return GreetAttach(nc, hello)
+}
+
+// GreetAttach says hello on a connection to a supervisor, and returns it with its welcome within a second. After an error it
+// is closed.
+func GreetAttach(nc net.Conn, hello Hello) (*AttachConn, Welcome, error) {
 	c := NewAttachConn(nc)
 	w, err := greetAttach(c, hello)
 	if err != nil {

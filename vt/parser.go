@@ -1,5 +1,6 @@
 // Package vt understands what a program writes to a terminal: it turns the raw bytes into lines of
-// text as a person would have seen them (Text), or into the screen as it is (Screen).
+// text as a person would have seen them (Text), or into the screen as it is (Screen), or keeps of them what somebody
+// else's terminal may be sent (Filter).
 package vt
 
 import (

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/config"
 	"pasar/ipc"
 )
@@ -135,7 +136,7 @@ func (c *call) supervisor(ctx context.Context, args []string) (place, error) {
 			return err
 		})
 		if err == nil && ans.Socket == "" {
-			return place{}, notRunning(id, ans.State)
+			return place{}, answer.NotAttachable(id, ans.State)
 		}
 		if err == nil {
 			p := place{job: id, socket: ans.Socket}
@@ -163,15 +164,6 @@ func (c *call) supervisor(ctx context.Context, args []string) (place, error) {
 		return p, nil
 	}
 	return place{}, err
-}
-
-func notRunning(id pasar.JobID, st pasar.State) error {
-	e := problemf(ipc.CodeWrongState, "job #%d is %s: it has no terminal yet", id, st)
-	if st.Finished() {
-		e = problemf(ipc.CodeWrongState, "job #%d has ended (%s): it has no terminal any more", id, st)
-		return e.hint("`pasar logs " + id.String() + "` shows its output")
-	}
-	return e.hint("`pasar logs -f " + id.String() + "` waits for it to start")
 }
 
 // findClaim looks for the supervisor of a job's latest attempt in the job's directory. Whether it is the

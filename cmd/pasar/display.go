@@ -26,9 +26,9 @@ type display struct {
 	types      bool // keys go to the job, so that its modes of keyboard and mouse are wanted
 
 	job    *vt.Screen
-	filter screenFilter // of the job's bytes
-	ready  bool         // there is a screen to show
-	partly bool         // a snapshot is arriving, in pieces
+	filter vt.Filter // of the job's bytes
+	ready  bool      // there is a screen to show
+	partly bool      // a snapshot is arriving, in pieces
 
 	passing   bool // what the job writes passes; else rows are painted
 	shown     bool // the terminal is prepared
@@ -66,7 +66,7 @@ const (
 
 func newDisplay(to *outlet, cols, rows, history int) *display {
 	d := &display{to: to, cols: cols, rows: rows, history: history}
-	d.filter.flat = history == 0
+	d.filter.Flat = history == 0
 	return d
 }
 
@@ -77,7 +77,7 @@ func (d *display) begin(cols, rows int) {
 	if !d.shown {
 		d.job.SetHistory(min(d.history*historyLine, maxHistoryBytes))
 	}
-	d.filter = screenFilter{flat: d.filter.flat, tabs: d.filter.tabs}
+	d.filter = vt.Filter{Flat: d.filter.Flat, Tabs: d.filter.Tabs}
 	d.passing, d.full = false, true
 }
 
@@ -88,9 +88,9 @@ func (d *display) snapshot(cols, rows int, piece []byte, more bool) {
 		d.partly = true
 	}
 	_, _ = d.job.Write(piece) // it never fails
-	d.filter.filter(piece)
+	d.filter.Pass(piece)
 	if !more {
-		d.partly, d.ready, d.filter.broke = false, true, false
+		d.partly, d.ready, d.filter.Broke = false, true, false
 		d.soon()
 	}
 }
@@ -99,15 +99,15 @@ func (d *display) snapshot(cols, rows int, piece []byte, more bool) {
 func (d *display) write(b []byte) {
 	d.ready = true
 	_, _ = d.job.Write(b)
-	out := d.filter.filter(b)
+	out := d.filter.Pass(b)
 	switch {
-	case d.filter.broke:
-		d.filter.broke = false
+	case d.filter.Broke:
+		d.filter.Broke = false
 		d.passing, d.full = false, true
 	case d.passing && d.to.backlog() > maxBehind && d.history == 0:
 		d.passing, d.full, d.behind = false, true, true
 	case d.passing:
-		d.alternate = d.history > 0 && d.filter.alternate
+		d.alternate = d.history > 0 && d.filter.Alternate
 		d.to.put(append(out, d.keys()...))
 		return
 	}
@@ -244,14 +244,14 @@ func (d *display) enter(b []byte) []byte {
 
 // paintWhole leaves the terminal as if it had been the job's all the time.
 func (d *display) paintWhole(b []byte) []byte {
-	f := screenFilter{flat: d.filter.flat, snapshot: true}
+	f := vt.Filter{Flat: d.filter.Flat, Snapshot: true}
 	b = d.reset(b)
 	for y := range d.rows { // all at once, some terminals would move it into their scrollback
 		b = append(moveTo(b, y, 0), "\x1b[K"...)
 	}
 	b = append(b, "\x1b[H"...)
-	b = append(b, f.filter(d.job.AppendSnapshot(nil))...)
-	d.filter.tabs, d.alternate = d.filter.tabs || f.tabs, d.history > 0 && f.alternate
+	b = append(b, f.Pass(d.job.AppendSnapshot(nil))...)
+	d.filter.Tabs, d.alternate = d.filter.Tabs || f.Tabs, d.history > 0 && f.Alternate
 	d.passing, d.full, d.lineAt, d.left, d.top = true, false, span{}, 0, 0
 	_ = d.job.Changed()
 	return b
@@ -263,10 +263,10 @@ func (d *display) reset(b []byte) []byte {
 		b = append(b, "\x1b[?1049l"...)
 		d.alternate = false
 	}
-	b = append(b, softReset...)
-	if d.filter.tabs {
-		b = append(b, tabStops(d.cols)...)
-		d.filter.tabs = false
+	b = append(b, vt.SoftReset...)
+	if d.filter.Tabs {
+		b = append(b, vt.TabStops(d.cols)...)
+		d.filter.Tabs = false
 	}
 	return b
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/mattn/go-runewidth"
+
+	"pasar/vt"
 )
 
 // enterMain prepares a terminal's main screen: what is on it scrolls away, and the job's history follows.
@@ -16,8 +18,8 @@ func (d *display) enterMain(b []byte) []byte {
 	if n == 0 {
 		return b
 	}
-	f := screenFilter{flat: true}
-	b = append(b, f.filter(d.job.AppendHistory(nil, n))...)
+	f := vt.Filter{Flat: true}
+	b = append(b, f.Pass(d.job.AppendHistory(nil, n))...)
 	b = moveTo(b, d.rows-1, 0)
 	return append(b, bytes.Repeat([]byte{'\n'}, d.rows)...)
 }
@@ -34,10 +36,10 @@ func (d *display) leave(ended bool) []byte {
 	}
 	d.shown = false
 	b := append([]byte("\x18"+keysOff), d.popKeyboard()...)
-	if d.filter.tabs {
-		b = append(b, tabStops(d.cols)...)
+	if d.filter.Tabs {
+		b = append(b, vt.TabStops(d.cols)...)
 	}
-	b = append(b, softReset...)
+	b = append(b, vt.SoftReset...)
 	if d.history > 0 {
 		b = moveTo(b, max(0, min(d.rows-1, d.lastRow()-d.top)), 0)
 		return append(b, "\r\n"...)
@@ -98,8 +100,8 @@ func (d *display) appendLast(b []byte) []byte {
 		rows--
 	}
 	for y := range rows {
-		f := screenFilter{flat: true}
-		b = append(b, f.filter(d.job.AppendRow(nil, y, 0, runewidth.StringWidth(d.job.Row(y))))...)
+		f := vt.Filter{Flat: true}
+		b = append(b, f.Pass(d.job.AppendRow(nil, y, 0, runewidth.StringWidth(d.job.Row(y))))...)
 		b = append(b, "\x1b[m\r\n"...)
 	}
 	return b

@@ -9,6 +9,7 @@ import (
 
 	"pasar"
 	"pasar/ui"
+	"pasar/vt"
 )
 
 // paintRows paints the part of the job's screen that fits: the rows that changed, or all.
@@ -88,8 +89,8 @@ func (d *display) paintRow(b []byte, y int) []byte {
 	if d.marks[y] != 0 && d.marks[y] != '<' {
 		to = min(to, d.left+d.cols-1)
 	}
-	f := screenFilter{flat: true}
-	b = append(b, f.filter(d.job.AppendRow(nil, d.top+y, d.left, to))...)
+	f := vt.Filter{Flat: true}
+	b = append(b, f.Pass(d.job.AppendRow(nil, d.top+y, d.left, to))...)
 	if d.marks[y] != 0 {
 		at := d.cols - 1
 		if d.marks[y] == '<' {

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/config"
 	"pasar/ipc"
 	"pasar/submission"
@@ -22,8 +25,12 @@ func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.
 	if len(cfg.Addresses()) == 0 {
 		return nil
 	}
+	dial := func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, cfg.Paths.Socket) }
 	s, err := web.New(web.Options{
-		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, cfg.Paths.Socket) },
+		Dial: dial,
+		Attach: func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) {
+			return attach(ctx, dial, job, attempt)
+		},
 		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
 		TokenFile: filepath.Join(cfg.Paths.Data, "token"), Mascots: func() string { return mascots(now()) },
 		Defaults: func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
@@ -44,6 +51,33 @@ func mascots(cfg *config.Config) string {
 		}
 	}
 	return cfg.MascotDir
+}
+
+// attach connects to the supervisor of an attempt, which must be the job's present one; 0 is that one.
+func attach(ctx context.Context, dial func(context.Context) (*ipc.Client, error), job pasar.JobID, attempt int) (net.Conn, error) {
+	c, err := dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	a, err := c.Attach(ctx, ipc.AttachRequest{Job: job})
+	switch {
+	case err != nil:
+		return nil, err
+	case attempt > a.Attempt:
+		return nil, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("job #%d has no attempt %d; it had %d", job, attempt, a.Attempt)}
+	case attempt > 0 && attempt < a.Attempt:
+		return nil, &ipc.Error{Code: ipc.CodeWrongState, Message: fmt.Sprintf("attempt %d of job #%d is over: it has no terminal any more", attempt, job),
+			Hint: fmt.Sprintf("`pasar logs --attempt %d %d` shows its output", attempt, job)}
+	case a.Socket == "":
+		return nil, answer.NotAttachable(job, a.State)
+	}
+	nc, err := ipc.DialUnix(a.Socket, time.Second)
+	if err != nil {
+		return nil, &ipc.Error{Code: ipc.CodeUnavailable, Message: fmt.Sprintf("attach to job #%d: %v", job, err),
+			Hint: fmt.Sprintf("it may just have ended: `pasar show %d`", job)}
+	}
+	return nc, nil
 }
 
 // surround is what surrounds a job whose client has no process here: what surrounds the daemon, and what is added.

@@ -36,7 +36,7 @@ func (s *Server) scrape(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	reg := prometheus.NewPedanticRegistry()
-	if err := reg.Register(told{&v}); err != nil {
+	if err := reg.Register(collected{&v}); err != nil {
 		return fmt.Errorf("make metrics: %w", err)
 	}
 	families, err := reg.Gather()
@@ -114,18 +114,18 @@ var (
 	gpuJobs     = ofGPU("jobs", "Jobs that have some of it.")
 )
 
-// told is a status as metrics. What isn't known isn't there, rather than 0.
-type told struct{ v *pasar.StatusView }
+// collected is a status as metrics. What isn't known isn't there, rather than 0.
+type collected struct{ v *pasar.StatusView }
 
 // Describe names every metric, whether or not there is something to tell.
-func (told) Describe(ch chan<- *prometheus.Desc) {
+func (collected) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range metrics {
 		ch <- m.desc
 	}
 }
 
 // Collect tells them.
-func (t told) Collect(ch chan<- prometheus.Metric) {
+func (t collected) Collect(ch chan<- prometheus.Metric) {
 	o := out{ch}
 	v := t.v
 	o.put(buildInfo, 1, v.Version)

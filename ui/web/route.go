@@ -31,6 +31,7 @@ func allRoutes() [][]route {
 		apiRoutes,
 		changeRoutes,
 		streamRoutes,
+		attachRoutes,
 		prometheusRoutes,
 	}
 }

@@ -31,14 +31,15 @@ const (
 
 // Options are what a Server works with.
 type Options struct {
-	Dial      func(context.Context) (*ipc.Client, error)                           // a connection of its own to the daemon
-	Addresses []string                                                             // host:port; the first is the one that links name
-	Hosts     []string                                                             // names, beyond those of the addresses, under which it may be asked
-	UID       int                                                                  // whose processes on this machine need no token
-	TokenFile string                                                               // where the token is kept, 0600
-	Mascots   func() string                                                        // the directory with pictures that stand in for the mascot's; empty: none
-	Defaults  func() Defaults                                                      // as they are now: they may change while this runs
-	Surround  func(add []pasar.Arg) (s pasar.Surroundings, home string, err error) // of a job that is submitted here
+	Dial      func(context.Context) (*ipc.Client, error)                                // a connection of its own to the daemon
+	Attach    func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) // to the supervisor of a job's attempt; 0: the present one
+	Addresses []string                                                                  // host:port; the first is the one that links name
+	Hosts     []string                                                                  // names, beyond those of the addresses, under which it may be asked
+	UID       int                                                                       // whose processes on this machine need no token
+	TokenFile string                                                                    // where the token is kept, 0600
+	Mascots   func() string                                                             // the directory with pictures that stand in for the mascot's; empty: none
+	Defaults  func() Defaults                                                           // as they are now: they may change while this runs
+	Surround  func(add []pasar.Arg) (s pasar.Surroundings, home string, err error)      // of a job that is submitted here
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -57,6 +58,8 @@ type Server struct {
 	gate  gate
 	mux   *http.ServeMux
 	faces faces
+
+	taken sync.WaitGroup // requests that have become something else than HTTP
 
 	mu     sync.Mutex // guards trouble
 	served map[string]error
@@ -94,6 +97,7 @@ func (s *Server) Serve(ctx context.Context) {
 	if err := h.Shutdown(late); err != nil {
 		_ = h.Close()
 	}
+	s.taken.Wait() // they end with ctx, too
 	wg.Wait()
 }
 

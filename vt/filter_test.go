@@ -1,4 +1,4 @@
-package main
+package vt
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 )
 
 func passed(in string) string {
-	f := &screenFilter{}
-	return string(f.filter([]byte(in)))
+	f := &Filter{}
+	return string(f.Pass([]byte(in)))
 }
 
-func TestAJobMayDrawAndNothingElse(t *testing.T) {
+func TestAProgramMayDrawAndNothingElse(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain é 漢字\r\n\t\b\a":                           "plain é 漢字\r\n\t\b\a",
 		"\x1b[31;1mred\x1b[0m":                           "\x1b[31;1mred\x1b[0m",
@@ -62,31 +62,45 @@ func TestAJobMayDrawAndNothingElse(t *testing.T) {
 
 func TestOnOneScreenASwitchToTheOtherIsARepaint(t *testing.T) {
 	for in, want := range map[string]string{"\x1b[?1049h": "", "\x1b[?25;47h": "\x1b[?25h", "\x1b[?1047l": "", "\x1bc": "", "\x1b#8": ""} {
-		f := &screenFilter{flat: true}
-		if got := string(f.filter([]byte(in))); got != want || !f.broke {
-			t.Errorf("%q passes as %q, and breaks the screen: %v", in, got, f.broke)
+		f := &Filter{Flat: true}
+		if got := string(f.Pass([]byte(in))); got != want || !f.Broke {
+			t.Errorf("%q passes as %q, and breaks the screen: %v", in, got, f.Broke)
 		}
 	}
-	f := &screenFilter{flat: true}
-	if f.filter([]byte("\x1b[?1048h\x1b[?7l\x1b[2;5r")); f.broke {
+	f := &Filter{Flat: true}
+	if f.Pass([]byte("\x1b[?1048h\x1b[?7l\x1b[2;5r")); f.Broke {
 		t.Error("modes of one screen break it")
 	}
 }
 
-func FuzzScreenFilter(f *testing.F) {
+func TestOnATerminalOfItsOwnAProgramMayResetAndSayWhatKeysSend(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1bcx\x1b#8": "\x1bcx\x1b#8",
+		"\x1b=\x1b>\x1b[?1h\x1b[?2004h\x1b[?1000;1006l":    "\x1b=\x1b>\x1b[?1h\x1b[?2004h\x1b[?1000;1006l",
+		"\x1b[?1004h\x1b[?1004;25l":                        "\x1b[?25l", // a report would come at once
+		"\x1b[c\x1b[6n\x1b]52;c;aGk=\a\x1b]0;t\a\x1b[>1u.": ".",
+	} {
+		f := &Filter{Own: true}
+		if got := string(f.Pass([]byte(in))); got != want || f.Broke {
+			t.Errorf("%q passes as %q, want %q; it breaks the screen: %v", in, got, want, f.Broke)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
 	for _, s := range []string{"a\x1b[31mb", "\x1b]0;t\a", "\x1bP\x1b\\", "\xe6\xbc\xa2", "\x1b[?1;2h", "\x1b[\x1b]\x1b", "\x1b(\x18("} {
 		f.Add([]byte(s), 1)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
 		whole := passed(string(b))
-		split := &screenFilter{}
+		split := &Filter{}
 		if len(b) > 0 {
 			cut = int(uint(cut) % uint(len(b)))
 		} else {
 			cut = 0
 		}
-		got := string(split.filter(b[:cut]))
-		got += string(split.filter(b[cut:]))
+		got := string(split.Pass(b[:cut]))
+		got += string(split.Pass(b[cut:]))
 		if got != whole {
 			t.Fatalf("cut at %d: %q, whole: %q", cut, got, whole)
 		}

@@ -1,4 +1,4 @@
-package main
+package vt
 
 import (
 	"strconv"
@@ -6,26 +6,30 @@ import (
 	"unicode/utf8"
 )
 
-// A screenFilter lets through what a job may do to the terminal of whoever attached: text, cursor, erasing,
+// A Filter lets through what a program may do to the terminal of whoever looks at it: text, cursor, erasing,
 // colour and the modes listed below. Everything else is left out by default: no titles, no clipboard, no
 // queries that the terminal would answer, no strings that it would keep. Modes that change what the keys and
-// the mouse send are left out too: a display sets those that are wanted by itself, from its model.
+// the mouse send are left out too, unless the terminal is the program's Own: else whoever filters sets those that are
+// wanted, from a Screen.
 //
-// What passes is whole sequences and whole characters, wherever the input is cut.
-type screenFilter struct {
-	// flat: the terminal shows its alternate screen all the time, whichever of its own the job uses.
+// What passes is whole sequences and whole characters, wherever the input is cut. The zero value is ready.
+type Filter struct {
+	// Flat: the terminal shows its alternate screen all the time, whichever of its own the program uses.
 	// A switch breaks the screen then.
-	flat bool
-	// snapshot: the input is a model's, which draws both screens in turn: the second is to be drawn over the first.
-	snapshot bool
+	Flat bool
+	// Snapshot: the input is a model's, which draws both screens in turn: the second is to be drawn over the first.
+	Snapshot bool
+	// Own: the terminal is there for this program alone, as in a page, and forgotten with it. So resets pass, and the modes
+	// of keys and mouse that make it say nothing by itself.
+	Own bool
+
+	Broke     bool // the program did something to its screen that doesn't pass: it has to be painted anew
+	Alternate bool // the alternate screen was asked for
+	Tabs      bool // tab stops were set
 
 	state filterState
 	seq   []byte // of the sequence under way
 	out   []byte
-
-	broke     bool // the job did something to its screen that doesn't pass: it has to be painted anew
-	alternate bool // the alternate screen was asked for
-	tabs      bool // tab stops were set
 }
 
 type filterState int
@@ -42,8 +46,8 @@ const (
 // maxSequence bounds a sequence; a longer one is left out.
 const maxSequence = 128
 
-// filter returns what may pass of b; it is valid until the next call. Sequences may be cut anywhere.
-func (f *screenFilter) filter(b []byte) []byte {
+// Pass returns what may pass of b; it is valid until the next call. Sequences may be cut anywhere.
+func (f *Filter) Pass(b []byte) []byte {
 	f.out = f.out[:0]
 	for len(b) > 0 {
 		if f.state == inText { // most is plain text
@@ -62,7 +66,7 @@ func (f *screenFilter) filter(b []byte) []byte {
 	return f.out
 }
 
-func (f *screenFilter) byte(c byte) {
+func (f *Filter) byte(c byte) {
 	switch f.state {
 	case inUTF8:
 		f.utf8(c)
@@ -88,9 +92,9 @@ func (f *screenFilter) byte(c byte) {
 	}
 }
 
-func (f *screenFilter) begin(s filterState) { f.state, f.seq = s, f.seq[:0] }
+func (f *Filter) begin(s filterState) { f.state, f.seq = s, f.seq[:0] }
 
-func (f *screenFilter) text(c byte) {
+func (f *Filter) text(c byte) {
 	switch {
 	case c == 0x1b:
 		f.begin(inEscape)
@@ -103,7 +107,7 @@ func (f *screenFilter) text(c byte) {
 }
 
 // utf8 passes whole characters but for the C1 controls, which some terminals obey.
-func (f *screenFilter) utf8(c byte) {
+func (f *Filter) utf8(c byte) {
 	if c < 0x80 || len(f.seq) > 0 && utf8.RuneStart(c) {
 		f.out = utf8.AppendRune(f.out, utf8.RuneError)
 		f.state = inText
@@ -120,7 +124,7 @@ func (f *screenFilter) utf8(c byte) {
 	}
 }
 
-func (f *screenFilter) escape(c byte) {
+func (f *Filter) escape(c byte) {
 	switch {
 	case c == 0x1b:
 		f.begin(inEscape)
@@ -140,7 +144,9 @@ func (f *screenFilter) escape(c byte) {
 		case (s == "(" || s == ")") && (c == 'B' || c == '0'): // a character set: ASCII, or line drawing
 			f.out = append(append(append(f.out, 0x1b), s...), c)
 		case s == "#" && c == '8': // fills the screen, to align it
-			f.broke = true
+			if f.Broke = !f.Own; f.Own {
+				f.out = append(f.out, "\x1b#8"...)
+			}
 		}
 	case c == '[':
 		f.begin(inCSI)
@@ -150,15 +156,19 @@ func (f *screenFilter) escape(c byte) {
 		f.state = inText
 		switch {
 		case c == 'c': // a terminal's reset goes further than its screen
-			f.broke, f.alternate = true, false
+			if f.Broke, f.Alternate = !f.Own, false; f.Own {
+				f.out = append(f.out, "\x1bc"...)
+			}
+		case (c == '=' || c == '>') && f.Own: // the keypad
+			f.out = append(f.out, 0x1b, c)
 		case strings.IndexByte("78DEHM", c) >= 0:
-			f.tabs = f.tabs || c == 'H'
+			f.Tabs = f.Tabs || c == 'H'
 			f.out = append(f.out, 0x1b, c)
 		}
 	}
 }
 
-func (f *screenFilter) csi(c byte) {
+func (f *Filter) csi(c byte) {
 	switch {
 	case c == 0x1b:
 		f.begin(inEscape)
@@ -184,8 +194,13 @@ const plainFinals = "ABCDEFGHIKLMPSXZ@`abdefgmr"
 // resizes windows.
 const screenModes = " 5 6 7 12 25 1048 "
 
+// keyModes are those that may pass as well where the terminal is the program's own: cursor keys, keypad, the mouse in
+// the encoding that can be any size, pastes in brackets. Reports of focus aren't among them: a terminal answers to that
+// mode with one at once.
+const keyModes = " 1 9 66 1000 1002 1003 1006 2004 "
+
 // allow decides about CSI params final.
-func (f *screenFilter) allow(params string, final byte) {
+func (f *Filter) allow(params string, final byte) {
 	pass := false
 	switch {
 	case len(params) > maxSequence:
@@ -211,7 +226,7 @@ func (f *screenFilter) allow(params string, final byte) {
 		pass = params == ""
 	default:
 		pass = strings.IndexByte(plainFinals, final) >= 0
-		f.tabs = f.tabs || final == 'g'
+		f.Tabs = f.Tabs || final == 'g'
 	}
 	if pass {
 		f.out = append(append(append(f.out, "\x1b["...), params...), final)
@@ -219,7 +234,7 @@ func (f *screenFilter) allow(params string, final byte) {
 }
 
 // modes passes those modes of a list that are allowed.
-func (f *screenFilter) modes(list string, final byte) {
+func (f *Filter) modes(list string, final byte) {
 	var kept []string
 	for m := range strings.SplitSeq(list, ";") {
 		if _, err := strconv.ParseUint(m, 10, 16); err != nil {
@@ -227,16 +242,16 @@ func (f *screenFilter) modes(list string, final byte) {
 		}
 		switch m {
 		case "47", "1047", "1049":
-			f.alternate = final == 'h'
+			f.Alternate = final == 'h'
 			switch {
-			case !f.flat:
+			case !f.Flat:
 				kept = append(kept, m)
-			case f.snapshot && f.alternate:
+			case f.Snapshot && f.Alternate:
 				f.out = append(f.out, "\x1b[m\x1b[2J\x1b[H"...) // a terminal's alternate screen keeps no history of it
 			}
-			f.broke = f.flat
+			f.Broke = f.Flat
 		default:
-			if strings.Contains(screenModes, " "+m+" ") {
+			if word := " " + m + " "; strings.Contains(screenModes, word) || f.Own && strings.Contains(keyModes, word) {
 				kept = append(kept, m)
 			}
 		}
@@ -247,12 +262,12 @@ func (f *screenFilter) modes(list string, final byte) {
 	}
 }
 
-// softReset takes back what may pass, but for tab stops and the screen in use: origin and scroll region, wrapping,
+// SoftReset takes back what may pass, but for tab stops and the screen in use: origin and scroll region, wrapping,
 // reverse video, insert mode, character sets, cursor shape, colours. The cursor is at the top.
-const softReset = "\x1b[?5;6l\x1b[r\x1b[?7;25h\x1b[4l\x1b(B\x1b)B\x0f\x1b[0 q\x1b[m"
+const SoftReset = "\x1b[?5;6l\x1b[r\x1b[?7;25h\x1b[4l\x1b(B\x1b)B\x0f\x1b[0 q\x1b[m"
 
-// tabStops puts tab stops back at every eighth column of so many.
-func tabStops(cols int) []byte {
+// TabStops puts tab stops back at every eighth column of so many.
+func TabStops(cols int) []byte {
 	b := []byte("\x1b[3g")
 	for c := 9; c <= cols; c += 8 {
 		b = append(b, "\x1b["+strconv.Itoa(c)+"G\x1bH"...)

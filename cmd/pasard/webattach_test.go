@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// A page is a browser at a job's terminal.
+type page struct {
+	*websocket.Conn
+	t    *testing.T
+	seen strings.Builder // bytes for its terminal
+}
+
+func (h *home) page(addr, path string) *page {
+	h.t.Helper()
+	ws, _, err := websocket.Dial(h.t.Context(), "http://"+addr+path, &websocket.DialOptions{Subprotocols: []string{"pasar-attach"}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = ws.CloseNow() })
+	ws.SetReadLimit(1 << 20)
+	return &page{Conn: ws, t: h.t}
+}
+
+// told is an event as a page reads it.
+type told struct {
+	Event, State, Text, Who string
+	Holder                  bool
+	Cols, Rows, Code        int
+	Error                   struct{ Code, Message, Hint string }
+}
+
+// until reads messages until one event is as wanted, or the bytes for the terminal are.
+func (p *page) until(want func(e told, seen string) bool) told {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		typ, b, err := p.Read(ctx)
+		if err != nil {
+			p.t.Fatalf("%v; on the terminal: %q", err, p.seen.String())
+		}
+		var e told
+		if typ == websocket.MessageBinary {
+			p.seen.Write(b)
+		} else if err := json.Unmarshal(b, &e); err != nil {
+			p.t.Fatal(err)
+		}
+		if e.Event == "error" && !want(e, "") {
+			p.t.Fatalf("%+v", e)
+		}
+		if want(e, p.seen.String()) {
+			return e
+		}
+	}
+}
+
+func (p *page) event(name string) told {
+	p.t.Helper()
+	return p.until(func(e told, _ string) bool { return e.Event == name })
+}
+
+func (p *page) shows(text string) {
+	p.t.Helper()
+	p.until(func(_ told, seen string) bool { return strings.Contains(seen, text) })
+}
+
+func (p *page) says(typ websocket.MessageType, text string) {
+	p.t.Helper()
+	if err := p.Write(p.t.Context(), typ, []byte(text)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestAPageWatchesTypesAndSeesTheEndOfAJob(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--gpus", "0", "--", "sh", "-c", `printf 'ready\033]52;c;aGk=\007\033[c\n'; read a; echo "<$a>"; read b; stty size; echo "{$b}"; exit 3`)
+	h.pasar("wait", "--for", "started", "1")
+	p, other := h.page(addr, "/api/jobs/1/attach?attempt=1"), h.page(addr, "/api/jobs/1/attach")
+	if e := p.event("welcome"); e.Cols != 120 || e.Rows != 40 || e.Holder {
+		t.Errorf("%+v", e)
+	}
+	p.shows("ready")
+	other.shows("ready")
+	p.says(websocket.MessageBinary, "not this\r")
+	if e := p.event("note"); !strings.Contains(e.Text, "take control") {
+		t.Errorf("%+v", e)
+	}
+
+	p.says(websocket.MessageText, `{"take":true,"cols":91,"rows":33}`)
+	if e := p.event("holder"); !e.Holder {
+		t.Errorf("%+v", e)
+	}
+	p.says(websocket.MessageBinary, "one\r")
+	p.shows("<one>")
+	other.shows("<one>")
+
+	other.says(websocket.MessageText, `{"take":true,"cols":70,"rows":20}`)
+	if e := other.event("holder"); !e.Holder {
+		t.Errorf("%+v", e)
+	}
+	if e := p.event("holder"); e.Holder || !strings.HasPrefix(e.Who, "process ") {
+		t.Errorf("%+v", e)
+	}
+	if e := p.event("size"); e.Cols != 70 || e.Rows != 20 {
+		t.Errorf("%+v", e)
+	}
+	p.says(websocket.MessageText, `{"resize":{"cols":30,"rows":10}}`) // of who doesn't hold it
+	p.says(websocket.MessageBinary, "stolen\r")
+	p.event("note")
+	other.says(websocket.MessageBinary, "two\r")
+	p.shows("20 70\r\n{two}")
+	for _, at := range []*page{p, other} {
+		if e := at.event("exit"); e.State != "failed" || e.Code != 3 {
+			t.Errorf("%+v", e)
+		}
+		if _, _, err := at.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+			t.Error(err)
+		}
+		if s := at.seen.String(); strings.Contains(s, "]52") || strings.Contains(s, "\x1b[c") || strings.Contains(s, "not this") || strings.Contains(s, "stolen") {
+			t.Errorf("%q", s)
+		}
+	}
+}
+
+func TestOfAJobWithoutATerminalAPageIsToldWhy(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--wait", "--gpus", "0", "--", "true")
+	h.pasar("submit", "--gpus", "0", "--hold", "--", "true")
+	h.pasar("submit", "--gpus", "0", "--no-pty", "--", "sleep", "100")
+	h.pasar("wait", "--for", "started", "3")
+	for path, says := range map[string]string{
+		"/api/jobs/1/attach":           "job #1 has ended (completed): it has no terminal any more",
+		"/api/jobs/1/attach?attempt=2": "job #1 has no attempt 2; it had 1",
+		"/api/jobs/2/attach":           "job #2 is queued: it has no terminal yet",
+		"/api/jobs/3/attach":           "job #3 has no terminal",
+		"/api/jobs/4/attach":           "job 4",
+	} {
+		p := h.page(addr, path)
+		if e := p.event("error"); !strings.Contains(e.Error.Message, says) {
+			t.Errorf("%s: %+v", path, e)
+		}
+		if _, _, err := p.Read(t.Context()); websocket.CloseStatus(err) < 4400 {
+			t.Error(err)
+		}
+	}
+}

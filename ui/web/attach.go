@@ -1,0 +1,133 @@
+package web
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"pasar"
+	"pasar/answer"
+	"pasar/ipc"
+)
+
+// attachRoutes speak to a job's supervisor.
+var attachRoutes = []route{
+	{"GET /api/jobs/{id}/attach", users, (*Server).attach},
+}
+
+// attachProtocol is the subprotocol that a WebSocket must offer: its messages are in `pasar guide api`.
+const attachProtocol = "pasar-attach"
+
+// attach makes of a request a WebSocket at a job's terminal. What is wrong with the request is answered with a status; why
+// the job has no terminal to show, as an event: a page isn't told the status of a WebSocket that was refused.
+func (s *Server) attach(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := only(q, "attempt", "cols", "rows"); err != nil {
+		return err
+	}
+	v := &viewer{job: id, log: s.Log}
+	if v.attempt, err = count(q, "attempt"); err != nil {
+		return err
+	}
+	if v.size.Cols, err = count(q, "cols"); err != nil {
+		return err
+	}
+	if v.size.Rows, err = count(q, "rows"); err != nil {
+		return err
+	}
+	if status, e := isWebSocket(r); e != nil {
+		w.Header().Set("Upgrade", "websocket")
+		writeError(w, status, e)
+		return nil
+	}
+	v.dial = func(ctx context.Context, h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
+		return s.supervisor(ctx, id, v.attempt, h)
+	}
+	v.ending = func(ctx context.Context) (*pasar.JobView, error) { return s.ended(ctx, id, v.attempt) }
+	s.taken.Add(1)
+	defer s.taken.Done()
+	// Whether the page is ours the gate has seen to.
+	v.ws, err = websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{attachProtocol}, InsecureSkipVerify: true})
+	if err != nil {
+		s.Log.Debug("WebSocket refused", "path", r.URL.Path, "error", err)
+		return nil // it has been answered
+	}
+	v.serve(r.Context())
+	return nil
+}
+
+// isWebSocket says what a request lacks to become a WebSocket that we speak.
+func isWebSocket(r *http.Request) (int, *ipc.Error) {
+	const hint = "a page opens it with new WebSocket(address, '" + attachProtocol + "')"
+	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key"))
+	switch {
+	case r.Method != http.MethodGet, !r.ProtoAtLeast(1, 1), !has(r.Header, "Connection", "upgrade"), !has(r.Header, "Upgrade", "websocket"):
+		return http.StatusUpgradeRequired, refuse(ipc.CodeBadRequest, hint, "a terminal is attached to over a WebSocket")
+	case r.Header.Get("Sec-WebSocket-Version") != "13", err != nil, len(key) != 16, len(r.Header["Sec-Websocket-Key"]) != 1:
+		return http.StatusBadRequest, refuse(ipc.CodeBadRequest, hint, "this isn't how a WebSocket is opened")
+	case !has(r.Header, "Sec-WebSocket-Protocol", attachProtocol):
+		return http.StatusBadRequest, refuse(ipc.CodeBadRequest, hint, "a WebSocket must offer the subprotocol %s", attachProtocol)
+	}
+	return 0, nil
+}
+
+// has reports whether a header's list has a word.
+func has(h http.Header, key, word string) bool {
+	return slices.ContainsFunc(h.Values(key), func(v string) bool {
+		for w := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(w), word) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// supervisor greets that of an attempt; of the present one for 0.
+func (s *Server) supervisor(ctx context.Context, id pasar.JobID, attempt int, h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
+	nc, err := s.Attach(ctx, id, attempt)
+	if err != nil {
+		return nil, ipc.Welcome{}, err
+	}
+	c, w, err := ipc.GreetAttach(nc, h)
+	if err != nil {
+		if asked, _ := asError(err); asked.Code != ipc.CodeInternal {
+			return nil, w, err
+		}
+		return nil, w, refuse(ipc.CodeUnavailable, fmt.Sprintf("it may just have ended: `pasar show %d`", id), "attach to job #%d: %v", id, err)
+	}
+	if got := answer.AttemptOf(w.Key); attempt > 0 && got != attempt {
+		_ = c.Close()
+		return nil, w, refuse(ipc.CodeWrongState, "", "job #%d is in attempt %d by now", id, got)
+	}
+	return c, w, nil
+}
+
+// ended is a job once the daemon knows the end of an attempt of it.
+func (s *Server) ended(ctx context.Context, id pasar.JobID, attempt int) (*pasar.JobView, error) {
+	c, err := s.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	nothing := ipc.LogsReader{Head: func(ipc.LogsHead) error { return nil }, Mark: func(ipc.LogsMark) error { return nil }, Bytes: func([]byte) error { return nil }}
+	if _, err := c.Logs(ctx, ipc.LogsRequest{Job: id, Attempt: attempt, Offset: -1, Follow: true}, nothing); err != nil {
+		return nil, err
+	}
+	b, err := c.Show(ctx, ipc.ShowRequest{Job: id})
+	if err != nil {
+		return nil, err
+	}
+	v := new(pasar.JobView)
+	return v, json.Unmarshal(b, v)
+}

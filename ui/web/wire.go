@@ -1,0 +1,117 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"pasar/ipc"
+)
+
+const (
+	maxWaiting = 64       // of messages that a supervisor hasn't taken; a job that doesn't read loses what is typed beyond
+	maxPiece   = 32 << 10 // bytes of what is typed in one frame
+	aFewPages  = 8 << 10  // bytes of earlier output, where a supervisor sends no screen
+)
+
+// A wire is a connection to a supervisor.
+type wire struct {
+	conn    *ipc.AttachConn
+	welcome ipc.Welcome
+	typist  bool // it may hold the keyboard
+	frames  chan frame
+	queue   chan sending
+	gone    chan struct{}
+	since   time.Time
+	wg      sync.WaitGroup
+}
+
+// A frame is what a supervisor sent.
+type frame struct {
+	typ  int
+	body []byte
+	err  error
+}
+
+// A sending is what a supervisor is to be sent.
+type sending struct {
+	typ  int
+	body any // bytes for IN
+}
+
+// connect makes a wire.
+func (v *viewer) connect(ctx context.Context, h ipc.Hello) (*wire, error) {
+	h.Paint, h.Offset = true, -aFewPages-1
+	conn, w, err := v.dial(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	l := &wire{conn: conn, welcome: w, typist: h.Mode == ipc.ModeType, frames: make(chan frame), queue: make(chan sending, maxWaiting), gone: make(chan struct{}), since: time.Now()}
+	l.wg.Go(l.receive)
+	l.wg.Go(l.deliver)
+	return l, nil
+}
+
+// close ends it, and what works on it.
+func (l *wire) close() {
+	close(l.gone)
+	_ = l.conn.Close()
+	l.wg.Wait()
+}
+
+// receive hands over frames until the connection ends. While nobody takes them, none is read.
+func (l *wire) receive() {
+	for {
+		var f frame
+		f.typ, f.body, f.err = l.conn.Recv()
+		select {
+		case l.frames <- f:
+		case <-l.gone:
+			return
+		}
+		if f.err != nil {
+			return
+		}
+	}
+}
+
+// send has something sent, in order, without waiting; false if too much waits already.
+func (l *wire) send(typ int, body any) bool {
+	select {
+	case l.queue <- sending{typ, body}:
+		return true
+	default:
+		return false
+	}
+}
+
+// deliver sends what is in the queue. A connection on which something can't be sent is closed, so that its end is noticed.
+func (l *wire) deliver() {
+	for {
+		select {
+		case s := <-l.queue:
+			if l.deliverOne(s) != nil {
+				_ = l.conn.Close()
+				return
+			}
+		case <-l.gone:
+			return
+		}
+	}
+}
+
+func (l *wire) deliverOne(s sending) error {
+	switch body := s.body.(type) {
+	case []byte:
+		for piece := range slices.Chunk(body, maxPiece) {
+			if err := l.conn.Send(s.typ, &ipc.In{Data: piece}); err != nil {
+				return err
+			}
+		}
+		return nil
+	case ipc.Size:
+		return l.conn.Send(s.typ, &body)
+	}
+	return l.conn.Send(s.typ, &ipc.Note{})
+}
