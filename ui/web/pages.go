@@ -14,15 +14,18 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// pageRoutes are the page for people, and what it is made of.
+// pageRoutes are the pages for people, and what they are made of. Which page it is the script reads from the address.
 var pageRoutes = []route{
-	{"GET /{$}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "index.html") }},
-	{"GET /assets/{file}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
+	{"GET /{$}", users, page},
+	{"GET /jobs/{id}", users, page},
+	{"GET /assets/{file...}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
 }
 
-// asset answers with an embedded file: names are those of one directory, and there is nothing beside it to reach.
+func page(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "index.html") }
+
+// asset answers with an embedded file: there is nothing beside them to reach.
 func asset(w http.ResponseWriter, r *http.Request, name string) error {
-	b, err := assets.ReadFile("assets/" + path.Base("/"+name))
+	b, err := assets.ReadFile(path.Join("assets", path.Clean("/"+name)))
 	if err != nil {
 		writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "", "there is no such file"))
 		return nil

@@ -8,7 +8,7 @@ import (
 
 func TestThePageIsMadeOfEmbeddedFilesAndNothingElse(t *testing.T) {
 	s, _ := newServer(t)
-	for file, kind := range map[string]string{"/": "text/html", "/assets/style.css": "text/css", "/assets/jobs.js": "text/javascript"} {
+	for file, kind := range map[string]string{"/": "text/html", "/jobs/1": "text/html", "/assets/base.css": "text/css", "/assets/app.js": "text/javascript", "/assets/vendor/xterm.js": "text/javascript"} {
 		w := ask(t, s, "GET", file, "", nil)
 		if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) {
 			t.Errorf("%s: %d %s", file, w.Code, w.Header().Get("Content-Type"))
