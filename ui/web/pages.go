@@ -16,12 +16,12 @@ var assets embed.FS
 
 // pageRoutes are the pages for people, and what they are made of. Which page it is the script reads from the address.
 var pageRoutes = []route{
-	{"GET /{$}", users, page},
-	{"GET /jobs/{id}", users, page},
+	{"GET /{$}", users, index},
+	{"GET /jobs/{id}", users, index},
 	{"GET /assets/{file...}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
 }
 
-func page(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "index.html") }
+func index(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "index.html") }
 
 // asset answers with an embedded file: there is nothing beside them to reach.
 func asset(w http.ResponseWriter, r *http.Request, name string) error {
