@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,15 +13,28 @@ import (
 )
 
 func benchDaemon(b *testing.B, ctx context.Context, j *memJournal) *Daemon {
+	return benchDaemonOn(b, ctx, j, targettest.NewWorld(targettest.Machine(1, 80*pasar.GiB)), fakeClock{start: time.Now()})
+}
+
+func benchDaemonOn(b *testing.B, ctx context.Context, j *memJournal, w *targettest.World, c Clock) *Daemon {
 	d, err := New(ctx, Deps{
-		Journal: j, History: j, Target: targettest.NewWorld(targettest.Machine(1, 80*pasar.GiB)).View(),
-		Clock: fakeClock{start: time.Now()}, Boot: "b", Random: ipc.NewRequest, User: "ada", DataDir: "/",
+		Journal: j, History: j, Target: w.View(),
+		Clock: c, Boot: "b", Random: ipc.NewRequest, User: "ada", DataDir: "/",
 	}, Settings{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return d
 }
+
+// A quickClock can be moved on.
+type quickClock struct {
+	start time.Time
+	ahead *atomic.Int64 // nanoseconds
+}
+
+func (c quickClock) Now() time.Time       { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c quickClock) Mono() pasar.Duration { return pasar.Duration(c.Now().Sub(c.start)) + 1 }
 
 // BenchmarkSubmit is the loop's part of a submit, without a disk, at so many jobs waiting.
 func BenchmarkSubmit(b *testing.B) {

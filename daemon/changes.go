@@ -20,7 +20,8 @@ import (
 const (
 	changesEvery = 2 * time.Second        // while there is work
 	changesPause = 100 * time.Millisecond // at least between two looks,
-	changesShare = 20                     // and so many times what the last one took, so that a long queue costs a part of one processor
+	changesShare = 20                     // and so many times what the last one took, so that a long queue costs a part of one processor,
+	changesMost  = 5 * time.Second        // but no longer: a look that had much to send is followed by one that hasn't
 )
 
 // serveChanges sends the jobs that match and the status, and then what changes of them.
@@ -73,11 +74,15 @@ func (s *follower) run(ctx context.Context) error {
 	s.d.lookFirst(ctx)
 	for {
 		next := s.d.changed.next() // before the look, so that no change falls between
+		first := !s.begun
 		busy, err := s.look(ctx)
 		if err != nil {
 			return err
 		}
-		pause := max(changesPause, changesShare*time.Duration(s.took))
+		pause := changesPause
+		if !first { // which makes every view, and is made once
+			pause = min(max(pause, changesShare*time.Duration(s.took)), changesMost)
+		}
 		if err := await(ctx, nil, pause); err != nil {
 			return err
 		}
@@ -116,7 +121,7 @@ type glance struct {
 	now time.Time
 }
 
-func (g *glance) reason(j found) *pasar.Reason {
+func (g *glance) reason(j *found) *pasar.Reason {
 	if j.place >= 0 {
 		return g.p.reasonAt(j.place)
 	}
@@ -144,7 +149,8 @@ func (s *follower) look(ctx context.Context) (busy bool, err error) {
 
 	var jobs []found
 	var lines []line
-	at := s.sent.places()
+	var was []int // places in what was sent; -1: new
+	places := s.sent.places()
 	ended := map[pasar.JobID]bool{} // the history is read page by page while jobs go on ending
 	more, err := s.d.selectJobs(ctx, &s.list, g.p, func(j *job, place int) error {
 		if j.Phase == phaseFinished {
@@ -153,14 +159,15 @@ func (s *follower) look(ctx context.Context) (busy bool, err error) {
 			}
 			ended[j.ID] = true
 		}
-		var was *line
-		if k, ok := at[j.ID]; ok {
-			was = &s.sent.lines[k]
+		n, k := found{j, place}, places.of(j.ID)
+		l := line{id: j.ID}
+		if k >= 0 { // of a new one it is made when it is sent
+			if err := s.measure(&g, &n, &l); err != nil {
+				return err
+			}
 		}
-		n := found{j, place}
-		l, err := s.lineOf(&g, n, was)
-		jobs, lines = append(jobs, n), append(lines, l)
-		return err
+		jobs, lines, was = append(jobs, n), append(lines, l), append(was, k)
+		return nil
 	})
 	if err != nil {
 		return false, err
@@ -170,7 +177,7 @@ func (s *follower) look(ctx context.Context) (busy bool, err error) {
 		return false, err
 	}
 	v := pasar.ChangesView{Schema: pasar.Schema, Seq: g.p.seq, At: g.now.UTC(), Whole: !s.begun, More: more}
-	c := s.sent.become(g.now, at, lines)
+	c := s.sent.become(g.now, s.d.Clock.Mono(), was, lines)
 	if s.begun && c.empty() && sum == s.status && more == s.more {
 		return busy, nil
 	}
@@ -194,9 +201,10 @@ func (s *follower) send(g *glance, v *pasar.ChangesView, status []byte, c *diffe
 	s.buf = v.At.AppendFormat(s.buf, time.RFC3339Nano)
 	s.buf = fmt.Appendf(s.buf, `","whole":%t,"status":%s,"jobs":[`, v.Whole, status)
 	for n, i := range c.jobs {
-		jv := s.d.view(jobs[i].j, g.reason(jobs[i]), g.f)
-		was := &s.sent.lines[i]
-		if err := s.measure(was, &jv); err != nil {
+		j, l := &jobs[i], &s.sent.lines[i]
+		reason := g.reason(j)
+		jv := s.d.view(j.j, reason, g.f)
+		if err := s.mark(l, j.j, reason, &jv); err != nil {
 			return err
 		}
 		if err := s.piece(n, jv.AppendJSON); err != nil {
@@ -205,11 +213,11 @@ func (s *follower) send(g *glance, v *pasar.ChangesView, status []byte, c *diffe
 	}
 	s.buf = append(s.buf, `],"outlooks":[`...)
 	for n, i := range c.outlooks {
-		jv := s.d.view(jobs[i].j, g.reason(jobs[i]), g.f)
+		j := &jobs[i]
+		reason := g.reason(j)
+		jv := s.glimpse(g, j.j, reason)
+		s.markOutlook(&s.sent.lines[i].mark, reason, &jv.Projected)
 		o := jv.Outlook()
-		if err := s.measureOutlook(&s.sent.lines[i].mark, o); err != nil {
-			return err
-		}
 		if err := s.piece(n, o.AppendJSON); err != nil {
 			return fmt.Errorf("encode outlook of job %d: %w", jv.ID, err)
 		}
@@ -257,41 +265,57 @@ func (s *follower) flush(least int) error {
 	return nil
 }
 
-// lineOf is a job's line as it is now. Of most of a long queue nothing but the outlook can have changed, since a job
-// is never changed itself: a view that costs ten times as much is then not made.
-func (s *follower) lineOf(g *glance, n found, was *line) (line, error) {
-	l := line{id: n.j.ID}
+// plain reports whether all of a job's view but its outlook follows from the job, which is never changed itself, and
+// from what is usual: so it is for most of a long queue.
+func plain(j *job) bool { return j.Phase == phaseWaiting && len(j.Attempts) == 0 }
+
+// measure sets a line to a job as it is now. Of a plain one that takes no view, which costs ten times as much.
+func (s *follower) measure(g *glance, n *found, l *line) error {
 	reason := g.reason(n)
-	if n.j.Phase != phaseWaiting || len(n.j.Attempts) > 0 {
+	if !plain(n.j) {
 		v := s.d.view(n.j, reason, g.f)
-		return l, s.measure(&l, &v)
+		return s.mark(l, n.j, reason, &v)
 	}
-	v := pasar.JobView{ID: n.j.ID, Projected: pasar.ProjectedView{GPUs: []pasar.GPURef{}}}
-	waits(&v, n.j, reason)
+	v := pasar.JobView{Projected: pasar.ProjectedView{}}
+	v.Projected.Start = inUTC(reason.Start)
 	s.d.project(&v, n.j, 0, g.now, g.f)
-	if was != nil && was.of == n.j && was.usual == usualIn(&v) {
-		l.facts, l.of, l.usual = was.facts, was.of, was.usual
-		return l, s.measureOutlook(&l.mark, v.Outlook())
-	}
-	l.of = n.j
-	v = s.d.view(n.j, reason, g.f)
-	return l, s.measure(&l, &v)
+	return s.mark(l, n.j, reason, &v)
 }
 
+// glimpse is a view of which the outlook alone is asked for.
+func (s *follower) glimpse(g *glance, j *job, reason *pasar.Reason) pasar.JobView {
+	if !plain(j) {
+		return s.d.view(j, reason, g.f)
+	}
+	v := pasar.JobView{ID: j.ID, Projected: pasar.ProjectedView{GPUs: []pasar.GPURef{}}}
+	waits(&v, j, reason)
+	s.d.project(&v, j, 0, g.now, g.f)
+	return v
+}
+
+// mark sets a line to what a view says.
+func (s *follower) mark(l *line, j *job, reason *pasar.Reason, v *pasar.JobView) (err error) {
+	l.waits = reason != nil
+	s.markOutlook(&l.mark, reason, &v.Projected)
+	if plain(j) {
+		l.facts, l.of, l.usual = 0, j, usualIn(v)
+		return nil
+	}
+	l.of, l.usual = nil, 0
+	l.facts, err = s.factsIn(*v)
+	return err
+}
+
+// usualIn is what a plain job is expected to take, in steps if that is by history: or each end of an array's jobs would
+// change all that wait, a little.
 func usualIn(v *pasar.JobView) pasar.Duration {
-	if v.EstRuntime == nil {
+	switch {
+	case v.EstRuntime == nil:
 		return 0
+	case *v.EstSource == "history":
+		return pasar.Duration(math.Round(math.Log(float64(*v.EstRuntime)) * 10))
 	}
 	return *v.EstRuntime
-}
-
-// measure sets a line's mark to that of a view.
-func (s *follower) measure(l *line, v *pasar.JobView) (err error) {
-	l.usual = usualIn(v)
-	if l.facts, err = s.factsIn(*v); err != nil {
-		return err
-	}
-	return s.measureOutlook(&l.mark, v.Outlook())
 }
 
 // factsIn is the hash of what of a view moves neither with time nor with the queue: those parts are cleared.
@@ -303,9 +327,9 @@ func (s *follower) factsIn(v pasar.JobView) (uint64, error) {
 	if v.EstSource != nil && *v.EstSource == "progress" { // then it follows from the progress, but for the time it was reckoned
 		v.EstRuntime = nil
 	}
-	if v.EstSource != nil && *v.EstSource == "history" { // or each end of an array's jobs would change all that wait, a little
-		tenths := pasar.Duration(math.Round(math.Log(float64(*v.EstRuntime)) * 10))
-		v.EstRuntime = &tenths
+	if v.EstSource != nil && *v.EstSource == "history" {
+		steps := usualIn(&v)
+		v.EstRuntime = &steps
 	}
 	if n := len(v.Attempts); n > 0 && v.Attempts[n-1].EndedAt == nil {
 		v.Attempts = slices.Clone(v.Attempts)
@@ -314,17 +338,52 @@ func (s *follower) factsIn(v pasar.JobView) (uint64, error) {
 	return s.hash(v.AppendJSON)
 }
 
-// measureOutlook sets the part of a mark that is the outlook's. Remaining follows from the rest.
-func (s *follower) measureOutlook(m *mark, o pasar.OutlookView) (err error) {
-	m.start, m.finish, m.reserve = nanos(o.Projected.Start), nanos(o.Projected.Finish), 0
-	o.Remaining, o.Projected.Start, o.Projected.Finish = nil, nil, nil
-	if o.Waiting != nil {
-		w := *o.Waiting
-		m.reserve, w.Reserved = nanos(w.Reserved), nil
-		o.Waiting, o.Summary = &w, nil // which is its sentence
+// markOutlook sets the part of a mark that is the outlook's. All of an outlook follows from these, but for what is left
+// over of the time.
+func (s *follower) markOutlook(m *mark, r *pasar.Reason, p *pasar.ProjectedView) {
+	m.why, m.rest, m.ahead, m.reserve = 0, 0, 0, 0
+	m.start, m.finish = nanos(p.Start), nanos(p.Finish)
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	if r != nil {
+		m.ahead, m.reserve = r.Ahead, nanos(r.Reserved)
+		maphash.WriteComparable(&h, why{r.Why, r.Detail, nanos(r.Until)})
+		m.why = h.Sum64()
+		h.Reset()
+		maphash.WriteComparable(&h, holding{r.Need, r.Free, r.Behind, bidIn(r.BidNeeded), len(r.Holders)})
+		for _, id := range r.Holders {
+			maphash.WriteComparable(&h, id)
+		}
 	}
-	m.outlook, err = s.hash(o.AppendJSON)
-	return err
+	if p.Machine != nil {
+		h.WriteString(*p.Machine)
+	}
+	for i := range p.GPUs {
+		maphash.WriteComparable(&h, p.GPUs[i])
+	}
+	m.rest = h.Sum64()
+}
+
+// A why is what a job waits for.
+type why struct {
+	why    pasar.WaitWhy
+	detail string
+	until  int64
+}
+
+// A holding is what it lacks, and who has it.
+type holding struct {
+	need, free pasar.Bytes
+	behind     pasar.JobID
+	bid        pasar.Bid
+	holders    int
+}
+
+func bidIn(b *pasar.Bid) pasar.Bid {
+	if b == nil {
+		return -1
+	}
+	return *b
 }
 
 func nanos(t *time.Time) int64 {
