@@ -161,7 +161,7 @@ func TestOutputIsGivenOutAsBytesThatNoBrowserShows(t *testing.T) {
 func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 	s, _ := newServer(t)
 	for _, path := range []string{"/api/jobs?stat=running", "/api/jobs?state=busy", "/api/jobs?limit=-1", "/api/jobs?since=once", "/api/jobs?all=maybe", "/api/stats?for=ever",
-		"/api/plan?command=x", "/api/jobs/1/logs?tail=3", "/api/jobs/1/metrics?attempt=x"} {
+		"/api/plan?command=x", "/api/jobs/1/logs?tail=3", "/api/jobs/1/metrics?attempt=x", "/api/jobs/1/events?attempt=x", "/api/jobs/1/events?kind=note"} {
 		if w := ask(t, s, "GET", path, "", nil); w.Code != 400 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
