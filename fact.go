@@ -171,6 +171,9 @@ type Restarted struct {
 	Attempts []AttemptRecord `json:"attempts"`
 	Git      *Git            `json:"git,omitempty"`
 	Created  time.Time       `json:"created"`
+	Happened []Happening     `json:"happened,omitempty"`
+
+	Forgotten int `json:"forgotten,omitempty"` // what had happened and was dropped
 }
 
 // MaxNotes is how many notes of an attempt are kept in its record.

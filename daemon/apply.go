@@ -20,12 +20,15 @@ func (s *state) apply(r pasar.Record) {
 		if s.jobs[f.Job] == nil {
 			s.finished[f.Was]-- // put does it for one that is in memory
 		}
-		s.put(&job{ID: f.Job, Spec: f.Spec, Phase: phaseWaiting, QueueTime: r.At, Created: f.Created,
-			Git: f.Git, Attempts: f.Attempts, Earlier: len(f.Attempts), Unmet: s.unmet(f.Spec.After)})
+		j := &job{ID: f.Job, Spec: f.Spec, Phase: phaseWaiting, QueueTime: r.At, Created: f.Created,
+			Git: f.Git, Attempts: f.Attempts, Earlier: len(f.Attempts), Unmet: s.unmet(f.Spec.After), Happened: f.Happened, Forgotten: f.Forgotten}
+		j.happens(pasar.Happening{At: r.At, Kind: pasar.JobRestarted, By: f.By})
+		s.put(j)
 	case pasar.BidChanged:
 		s.change(f.Job, func(j *job) bool {
 			j.Spec.Bid = f.Bid
 			j.Spec.Preempt = j.Spec.Preempt || f.Preempt
+			j.happens(pasar.Happening{At: r.At, Kind: pasar.JobBidChanged, By: f.By, Bid: f.Bid, Preempt: f.Preempt})
 			return j.Phase != phaseFinished
 		})
 	case pasar.Edited:
@@ -34,6 +37,7 @@ func (s *state) apply(r pasar.Record) {
 				j.Unmet = s.unmet(f.Spec.After)
 			}
 			j.Spec = f.Spec
+			j.happens(pasar.Happening{At: r.At, Kind: pasar.JobEdited, By: f.By})
 			return j.Phase != phaseFinished
 		})
 	case pasar.ResumeAsked:
@@ -42,12 +46,21 @@ func (s *state) apply(r pasar.Record) {
 				return false
 			}
 			j.Phase, j.Verdict, j.GoesOn = phaseWaiting, nil, true
+			j.happens(pasar.Happening{At: r.At, Kind: pasar.JobResumeAsked, By: f.By})
 			return true
 		})
 	case pasar.Held:
-		s.change(f.Job, func(j *job) bool { j.Spec.Hold = true; return j.Phase == phaseWaiting })
+		s.change(f.Job, func(j *job) bool {
+			j.Spec.Hold = true
+			j.happens(pasar.Happening{At: r.At, Kind: pasar.JobHeld, By: f.By})
+			return j.Phase == phaseWaiting
+		})
 	case pasar.Released:
-		s.change(f.Job, func(j *job) bool { j.Spec.Hold = false; return j.Phase == phaseWaiting })
+		s.change(f.Job, func(j *job) bool {
+			j.Spec.Hold = false
+			j.happens(pasar.Happening{At: r.At, Kind: pasar.JobReleased, By: f.By})
+			return j.Phase == phaseWaiting
+		})
 	case pasar.GitRead:
 		for _, id := range span(f.Job, f.More+1) {
 			s.change(id, func(j *job) bool { j.Git = &f.Git; return j.Phase != phaseFinished })
@@ -57,6 +70,7 @@ func (s *state) apply(r pasar.Record) {
 			if j.Phase != phaseWaiting && j.Phase != phasePaused {
 				return false
 			}
+			j.happens(pasar.Happening{At: r.At, Kind: pasar.JobCancelled, By: f.By})
 			j.finish(r, pasar.Cancelled, f.Verdict)
 			s.tally.close(j)
 			return true
@@ -89,6 +103,9 @@ func (s *state) apply(r pasar.Record) {
 			if !j.holds() {
 				return false
 			}
+			if a.Stop == nil || a.Stop.ID != f.Stop.ID || a.Stop.Now != f.Stop.Now { // not the same again
+				j.happens(pasar.Happening{At: r.At, Attempt: f.Attempt, Kind: pasar.JobStopAsked, By: f.Stop.By, Stop: &f.Stop})
+			}
 			a.Stop = &f.Stop
 			j.Phase = phaseStopping
 			return true
@@ -113,7 +130,9 @@ func (s *state) apply(r pasar.Record) {
 			case pasar.EventNote:
 				notes := append(slices.Clone(a.Notes), f.Event) // the old list may be shared
 				a.Notes = notes[max(0, len(notes)-pasar.MaxNotes):]
+				return true
 			}
+			j.happens(pasar.Happening{At: f.Event.At, Attempt: f.Attempt, Kind: pasar.JobEventKind(f.Event.Kind), Event: &f.Event})
 			return true
 		})
 	case pasar.Ended:

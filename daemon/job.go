@@ -43,6 +43,9 @@ type job struct {
 	Promised  bool               `json:"promised,omitempty"`  // jobs were stopped for it, and it hasn't started since
 	GoesOn    bool               `json:"goes_on,omitempty"`   // it goes on from a pause or from a checkpoint that it left when it was stopped: with its resume command, if it has one
 
+	Happened  []pasar.Happening `json:"happened,omitempty"`  // what nothing else here tells
+	Forgotten int               `json:"forgotten,omitempty"` // so many more, which were dropped
+
 	like fingerprint // of Spec, as filed
 }
 

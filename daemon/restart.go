@@ -49,7 +49,7 @@ func (d *Daemon) restart(r ipc.RestartRequest, old *job, spec pasar.Spec) *comma
 		}
 		return change{
 			facts: []pasar.Fact{pasar.Restarted{Job: j.ID, Spec: spec, By: r.By, Was: j.End,
-				Attempts: j.Attempts, Git: j.Git, Created: j.Created}},
+				Attempts: j.Attempts, Git: j.Git, Created: j.Created, Happened: j.Happened, Forgotten: j.Forgotten}},
 			jobs:       []pasar.JobID{j.ID},
 			unfinished: []pasar.JobID{j.ID},
 		}, nil

@@ -51,6 +51,7 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbApprove:    (*Daemon).serveApprove,
 	ipc.VerbReject:     (*Daemon).serveReject,
 	ipc.VerbMetrics:    (*Daemon).serveMetrics,
+	ipc.VerbEvents:     (*Daemon).serveEvents,
 	ipc.VerbToken:      (*Daemon).serveToken,
 	ipc.VerbWeb:        (*Daemon).serveWeb,
 	ipc.VerbChanges:    (*Daemon).serveChanges,

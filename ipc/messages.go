@@ -43,6 +43,7 @@ const (
 	VerbApprove   Verb = "approve"
 	VerbReject    Verb = "reject"
 	VerbMetrics   Verb = "metrics"
+	VerbEvents    Verb = "events"
 
 	VerbToken   Verb = "token"
 	VerbWeb     Verb = "web"
@@ -89,6 +90,7 @@ var Requests = []Request{
 	{VerbApprove, true, false, "owner", "approve plans at what they cost at most; only a person may, never an agent"},
 	{VerbReject, true, false, "owner", "reject what awaits approval"},
 	{VerbMetrics, false, false, "owner", "what an attempt reported of its progress, as JSON"},
+	{VerbEvents, false, false, "owner", "what befell a job and what it reported, as JSON"},
 	{VerbToken, false, false, "owner", "the token that HTTP asks of others, or a fresh one"},
 	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first"},
 	{VerbChanges, false, true, "owner", "the jobs that match and the status, then what changes of them, as JSON"},
@@ -169,7 +171,7 @@ type ShowRequest struct {
 }
 
 // ViewAnswer holds one JSON value: a pasar.JobView, StatusView, GPUsView, PlanView,
-// StatsView, ApprovalsView, MetricsView or GPUHistoryView.
+// StatsView, ApprovalsView, MetricsView, JobEventsView or GPUHistoryView.
 type ViewAnswer struct {
 	JSON []byte `msgpack:"json"`
 }
@@ -343,6 +345,12 @@ type RejectRequest struct {
 type MetricsRequest struct {
 	Job     pasar.JobID `msgpack:"job"`
 	Attempt int         `msgpack:"attempt"` // 0: the latest
+}
+
+// EventsRequest asks what befell a job.
+type EventsRequest struct {
+	Job     pasar.JobID `msgpack:"job"`
+	Attempt int         `msgpack:"attempt"` // only what is of this one; 0: all
 }
 
 // TokenRequest asks for the token of the daemon's HTTP side.

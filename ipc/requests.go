@@ -166,6 +166,12 @@ func (c *Client) Metrics(ctx context.Context, r MetricsRequest) ([]byte, error) 
 	return a.JSON, err
 }
 
+// Events is the JSON of a pasar.JobEventsView: what befell a job and what it reported.
+func (c *Client) Events(ctx context.Context, r EventsRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbEvents, r)
+	return a.JSON, err
+}
+
 // Token is the token that HTTP asks of others than the user's own processes; fresh makes another.
 func (c *Client) Token(ctx context.Context, fresh bool) (string, error) {
 	a, err := call[TokenAnswer](ctx, c, VerbToken, TokenRequest{Fresh: fresh})

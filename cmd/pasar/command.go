@@ -54,7 +54,7 @@ const (
 // nothing is built before it is asked for.
 func commands() []*command {
 	return []*command{
-		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(), statsCommand(), consoleCommand(),
+		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), eventsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(), statsCommand(), consoleCommand(),
 		cancelCommand(), bidCommand(), promoteCommand(), pauseCommand(), resumeCommand(), restartCommand(), editCommand(), holdCommand(), releaseCommand(),
 		statusCommand(), gpusCommand(), drainCommand(), undrainCommand(), planCommand(), factsCommand(), webCommand(), tokenCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
 		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(),

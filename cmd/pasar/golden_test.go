@@ -73,6 +73,14 @@ func gpuHistoryView() pasar.GPUHistoryView {
 		{UUID: "GPU-2", Points: []pasar.GPUSampleView{}}}}
 }
 
+func eventsView() pasar.JobEventsView {
+	n, bid, state, f, s, id := 1, pasar.Bid(1500), pasar.Completed, 12.5, func(s string) *string { return &s }, pasar.JobID(7)
+	return pasar.JobEventsView{Schema: pasar.Schema, ID: 42, Attempt: &n, LeftOut: 3, Events: []pasar.JobEventView{
+		{At: &at, Kind: pasar.JobSubmitted, Sentence: "was submitted by ada"},
+		{At: &at, Attempt: &n, Kind: pasar.JobEnded, Sentence: "all there is", By: s("ada"), Reason: s("completed"), State: &state, Bid: &bid, For: &id, Step: &f, TotalSteps: &f,
+			Path: s("/ck"), Text: s("t"), Metrics: map[string]float64{"loss": 0.5}}}}
+}
+
 func statsView() pasar.StatsView {
 	row := pasar.StatsRow{Key: "2026-01-02", Jobs: 3, States: map[pasar.State]int{pasar.Completed: 3}, Verdicts: map[pasar.Code]int{pasar.CodeCompleted: 3}, Attempts: 4, RunTime: 5e9, GPUHours: 0.5, MeanWait: 1e9, MaxWait: 2e9,
 		LostPreempt: 3e9, LostFailed: 4e9, LostUnknown: 1, GPUHoursLost: 0.25, Blame: pasar.Known(pasar.BlameJob), Last: &at, LastJob: pasar.Known(pasar.JobID(42))}
@@ -110,7 +118,7 @@ func TestJSONIsAsItWas(t *testing.T) {
 			return c.Chunk([]byte(string(one) + "\n" + string(other) + "\n"))
 		},
 		ipc.VerbWait: waits(t, full()), ipc.VerbLogs: logOf(t, "a\r\nb\r\n"), ipc.VerbCancel: answer(outcomes), ipc.VerbHold: answer(outcomes),
-		ipc.VerbGPUs: answer(ipc.ViewAnswer{JSON: marshal(gpusView())}), ipc.VerbGPUHistory: answer(ipc.ViewAnswer{JSON: marshal(gpuHistoryView())}), ipc.VerbDrain: answer(ipc.ViewAnswer{JSON: marshal(gpusView())}), ipc.VerbStats: answer(ipc.ViewAnswer{JSON: marshal(statsView())}),
+		ipc.VerbGPUs: answer(ipc.ViewAnswer{JSON: marshal(gpusView())}), ipc.VerbGPUHistory: answer(ipc.ViewAnswer{JSON: marshal(gpuHistoryView())}), ipc.VerbDrain: answer(ipc.ViewAnswer{JSON: marshal(gpusView())}), ipc.VerbEvents: answer(ipc.ViewAnswer{JSON: marshal(eventsView())}), ipc.VerbStats: answer(ipc.ViewAnswer{JSON: marshal(statsView())}),
 		ipc.VerbPlanSubmit: answer(ipc.ViewAnswer{JSON: marshal(planView())}), ipc.VerbPlanBid: answer(ipc.ViewAnswer{JSON: marshal(planView())}), ipc.VerbEdit: answer(ipc.SubmitAnswer{Job: 42, View: one}),
 		ipc.VerbPause: answer(outcomes), ipc.VerbBid: answer(outcomes.Jobs[0]), ipc.VerbReload: answer(ipc.ReloadAnswer{Changed: []string{"default_bid"}}),
 		ipc.VerbFacts: func(_ context.Context, c *ipc.Call) error {
@@ -119,7 +127,7 @@ func TestJSONIsAsItWas(t *testing.T) {
 	}.handle)
 	for name, args := range map[string]string{
 		"show": "show 42", "status": "status", "submit": "submit true", "restart": "restart 42", "list": "ls", "wait": "wait 42", "logs": "logs 42",
-		"cancel": "cancel 1 2", "bid": "bid 1 5", "reload": "reload", "gpus": "gpus", "gpu-history": "gpus --history 6h", "drain": "drain", "stats": "stats", "plan": "bid 42 5 --dry-run", "edit": "edit 42 --time 2h", "pause": "pause 1 2", "facts": "facts", "error": "show x", "help-bid": "help bid", "event": "event note x", "completion": "completion fish",
+		"cancel": "cancel 1 2", "bid": "bid 1 5", "reload": "reload", "gpus": "gpus", "gpu-history": "gpus --history 6h", "drain": "drain", "stats": "stats", "events": "events 42", "plan": "bid 42 5 --dry-run", "edit": "edit 42 --time 2h", "pause": "pause 1 2", "facts": "facts", "error": "show x", "help-bid": "help bid", "event": "event note x", "completion": "completion fish",
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := f.env("PASAR_EVENTS=" + filepath.Join(t.TempDir(), "e"))

@@ -16,7 +16,7 @@ func TestHostileWordsAreSeenAndNotObeyed(t *testing.T) {
 	for _, args := range [][]string{
 		{"wait", "2", "3"}, {"ls"}, {"ls", "--all"}, {"status"}, {"show", "1"}, {"show", "2"}, {"show", "--full", "3"}, {"why", "1"}, {"why", "2"}, {"why", "3"},
 		{"why", "1-3"}, {"why", "--json", "2"}, {"why", "--json", "1-3"}, {"why", "--attempt", "1", "3"}, {"stats", "--by", "reason"}, {"stats", "--by", "tag"},
-		{"facts"}, {"facts", "--json"}, {"ls", "--all", "--json"}, {"ls", "--tag", evil}, {"show", evil}, {"cancel", "@" + evil}, {"attach", evil}, {"screen", evil}, {"send", "1", evil}, {"logs", evil},
+		{"events", "1"}, {"events", "2"}, {"events", "--json", "3"}, {"facts"}, {"facts", "--json"}, {"ls", "--all", "--json"}, {"ls", "--tag", evil}, {"show", evil}, {"cancel", "@" + evil}, {"attach", evil}, {"screen", evil}, {"send", "1", evil}, {"logs", evil},
 		{"submit", "--cwd", evil, "true"}, {"submit", "--time", evil, "true"}, {evil}, {"--" + evil}, {"guide", evil}, {"submit", "--size", evil, "true"},
 		{"attach", "--detach-keys", evil, "1"}, {"logs", "--since", evil, "1"}, {"send", "--keys", evil, "1"}, {"config", "--check", evil}, {"completion", evil},
 	} {

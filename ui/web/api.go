@@ -30,6 +30,7 @@ var apiRoutes = []route{
 	{"GET /api/jobs/{id}", users, (*Server).show},
 	{"GET /api/jobs/{id}/why", users, (*Server).show}, // as `why --json`
 	{"GET /api/jobs/{id}/metrics", users, (*Server).metrics},
+	{"GET /api/jobs/{id}/events", users, (*Server).events},
 }
 
 // jobID is the job that a path names.
@@ -61,6 +62,24 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) {
 		return c.Metrics(ctx, ipc.MetricsRequest{Job: id, Attempt: attempt})
+	})
+}
+
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := only(q, "attempt"); err != nil {
+		return err
+	}
+	attempt, err := count(q, "attempt")
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) {
+		return c.Events(ctx, ipc.EventsRequest{Job: id, Attempt: attempt})
 	})
 }
 

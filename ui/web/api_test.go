@@ -198,6 +198,8 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 		"/api/plan?command=x",
 		"/api/jobs/1/logs?tail=3",
 		"/api/jobs/1/metrics?attempt=x",
+		"/api/jobs/1/events?attempt=x",
+		"/api/jobs/1/events?kind=note",
 	} {
 		if w := ask(t, s, "GET", path, "", nil); w.Code != 400 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
