@@ -26,7 +26,7 @@ func TestEveryTopicHasATitleAndAText(t *testing.T) {
 
 func TestAnUnknownTopicNamesThoseThereAre(t *testing.T) {
 	for _, topic := range []string{"nope", "../docs", "agents.md"} {
-		if _, err := Guide(topic); err == nil || !strings.Contains(err.Error(), "there are agents, api, config, console, jobs") {
+		if _, err := Guide(topic); err == nil || !strings.Contains(err.Error(), "there are agents, api, cloud, config, console, jobs") {
 			t.Errorf("%s: %v", topic, err)
 		}
 	}

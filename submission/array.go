@@ -15,8 +15,8 @@ type Array struct {
 	AtOnce  int
 }
 
-// maxArrayIndex bounds an array's indices; it is Slurm's largest MaxArraySize less one.
-const maxArrayIndex = 4_000_000
+// MaxArrayIndex bounds an array's indices; it is Slurm's largest MaxArraySize less one.
+const MaxArrayIndex = 4_000_000
 
 const arrayForms = "write 0-9, 1,3,5, 0-9:2 for every second one, or 0-9%4 for four at once"
 
@@ -73,5 +73,5 @@ func parseIndices(s string) (from, to, step int, ok bool) {
 
 func parseIndex(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 31)
-	return int(n), err == nil && n <= maxArrayIndex
+	return int(n), err == nil && n <= MaxArrayIndex
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/ui"
 )
@@ -164,11 +165,9 @@ func (w *waiter) over(c *call, b []byte) error {
 
 func (w *waiter) timedOut(c *call, after pasar.Duration) error {
 	if c.json {
-		_ = c.printJSON(struct {
-			Schema int           `json:"schema"`
-			Timed  bool          `json:"timed_out"`
-			Left   []pasar.JobID `json:"left"`
-		}{pasar.Schema, true, w.left})
+		if line, err := answer.TimedOut(w.left); err == nil {
+			_ = c.printLine(line)
+		}
 		return exit(exitTimeout)
 	}
 	what := after.String() + " passed and " + stillOn(w.left)

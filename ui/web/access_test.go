@@ -163,7 +163,7 @@ func TestALinkSignsInOneBrowserOnce(t *testing.T) {
 
 func TestTheGuidesAndTheHealthArePublic(t *testing.T) {
 	s, _ := newServer(t)
-	for path, says := range map[string]string{"/healthz": "ok\n", "/llms.txt": "# ", "/agents.md": "pasar submit", "/guide/api": "--json"} {
+	for path, says := range map[string]string{"/healthz": "ok\n", "/llms.txt": "# ", "/agents.md": "pasar submit", "/llms-cloud.txt": "# Rented GPUs", "/guide/api": "--json"} {
 		if w := ask(t, s, "GET", path, "", stranger); w.Code != 200 || !strings.Contains(w.Body.String(), says) {
 			t.Errorf("%s: %d", path, w.Code)
 		}

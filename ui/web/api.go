@@ -29,6 +29,7 @@ var apiRoutes = []route{
 	{"GET /api/plan", users, (*Server).plan},
 	{"GET /api/jobs/{id}", users, (*Server).show},
 	{"GET /api/jobs/{id}/why", users, (*Server).show}, // as `why --json`
+	{"GET /api/jobs/{id}/wait", users, (*Server).wait},
 	{"GET /api/jobs/{id}/metrics", users, (*Server).metrics},
 	{"GET /api/jobs/{id}/events", users, (*Server).events},
 }

@@ -23,6 +23,7 @@ var changeRoutes = []route{
 	{"POST /api/jobs/{id}/resume", users, jobsVerb("resume", (*ipc.Client).Resume)},
 	{"POST /api/jobs/{id}/promote", users, (*Server).promote},
 	{"POST /api/jobs/{id}/restart", users, (*Server).restart},
+	{"POST /api/jobs/{id}/pull", users, (*Server).pull},
 	{"POST /api/jobs/{id}/approve", person, (*Server).approve},
 	{"POST /api/jobs/{id}/reject", person, (*Server).reject},
 }
@@ -222,6 +223,14 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	}
 	writeJSON(w, http.StatusOK, answer.Line(a.View))
 	return nil
+}
+
+// pull is refused: there is nothing elsewhere to bring here yet.
+func (s *Server) pull(_ http.ResponseWriter, r *http.Request) error {
+	if _, err := jobID(r); err != nil {
+		return err
+	}
+	return refuse(ipc.CodeUnsupported, "results are where the job wrote them; `pasar guide cloud` says what there is", "nothing can be pulled: this pasar runs jobs on this machine alone")
 }
 
 func (s *Server) approve(w http.ResponseWriter, r *http.Request) error {

@@ -15,6 +15,7 @@ var publicRoutes = []route{
 	{"GET /healthz", anybody, (*Server).healthz},
 	{"GET /llms.txt", anybody, guide("")},
 	{"GET /agents.md", anybody, guide("")},
+	{"GET /llms-cloud.txt", anybody, guide("cloud")},
 	{"GET /guide/{topic}", anybody, func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return guide(r.PathValue("topic"))(s, w, r)
 	}},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"pasar"
 	"pasar/answer"
 	"pasar/ipc"
+	"pasar/submission"
 )
 
 // A route is one line of what can be asked.
@@ -197,13 +199,17 @@ func body(r *http.Request, v any) error {
 	dec.DisallowUnknownFields()
 	err := dec.Decode(v)
 	var large *http.MaxBytesError
+	var refused *ipc.Error
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.As(err, &large):
 		return err
+	case errors.As(err, &refused):
+		return refused
 	case err != nil:
-		return refuse(ipc.CodeBadRequest, "`pasar guide api` lists the keys", "the body: %v", err)
+		what, hint := submission.Explain(err)
+		return refuse(ipc.CodeBadRequest, cmp.Or(hint, "`pasar guide api` lists the keys"), "the body: %s", what)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return refuse(ipc.CodeBadRequest, "", "the body holds more than one value")

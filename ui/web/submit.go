@@ -17,6 +17,7 @@ import (
 // submitWords are the body of a submit.
 type submitWords struct {
 	changeWords
+	groupWords
 	Command line              `json:"command"`
 	Cwd     string            `json:"cwd"` // below the user's home directory unless absolute
 	Bid     *pasar.Bid        `json:"bid"`
@@ -47,6 +48,10 @@ func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
 	if err != nil {
 		return none, err
 	}
+	all, most, err := in.points()
+	if err != nil {
+		return none, err
+	}
 	var add []pasar.Arg
 	for _, k := range slices.Sorted(maps.Keys(in.Env)) {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(in.Env[k], 0) {
@@ -67,7 +72,7 @@ func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
 	}
 	usual := s.Defaults()
 	spec := pasar.Spec{Argv: argv, Cwd: pasar.Arg(cwd), Claim: claim, Bid: usual.Bid, Grace: usual.Grace, Tags: in.Tags, By: in.By, Key: in.Key,
-		Hold: in.Hold, NoPTY: in.NoPTY, Cols: in.Cols, Rows: in.Rows, Preempt: in.Preempt,
+		Hold: in.Hold, NoPTY: in.NoPTY, Cols: in.Cols, Rows: in.Rows, Preempt: in.Preempt, MaxConcurrent: most,
 		Name: submission.Name(words(argv))}
 	put(&spec.Bid, in.Bid)
 	put(&spec.Name, in.Name)
@@ -87,7 +92,7 @@ func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
 	if err := submission.Validate(spec); err != nil {
 		return none, understood(err)
 	}
-	return ipc.SubmitRequest{Request: requestID(in.Request), Spec: spec, Surroundings: around}, nil
+	return ipc.SubmitRequest{Request: requestID(in.Request), Spec: spec, Surroundings: around, Points: all}, nil
 }
 
 func words(argv []pasar.Arg) []string {
@@ -125,12 +130,20 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
+	line, err := answer.Submitted(a)
+	if err != nil {
+		return err
+	}
 	status := http.StatusCreated
 	if a.Existing {
 		status = http.StatusOK
 	}
-	w.Header().Set("Location", "/api/jobs/"+a.Job.String())
-	writeJSON(w, status, answer.Line(a.View))
+	where := "/api/jobs/" + a.Job.String()
+	if len(a.Jobs) > 1 {
+		where = "/api/jobs?group=" + a.Job.String()
+	}
+	w.Header().Set("Location", where)
+	writeJSON(w, status, line)
 	return nil
 }
 

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"pasar/ipc"
+)
+
+// served is a server on a port of its own, asked as by this user. hurry sets a connection's deadlines as if a request
+// had come so long ago.
+func served(t *testing.T, s *Server, hurry time.Duration) string {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "127.0.0.1"
+		r = r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}}))
+		if hurry == 0 {
+			s.ServeHTTP(w, r)
+			return
+		}
+		rc := http.NewResponseController(w)
+		_ = rc.SetReadDeadline(time.Now().Add(hurry))
+		_ = rc.SetWriteDeadline(time.Now().Add(hurry))
+		s.mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+func TestAWaitIsAnsweredOnceTheJobHasEnded(t *testing.T) {
+	s, d := newServer(t)
+	end := make(chan struct{})
+	const hurry = 50 * time.Millisecond
+	d.reply[ipc.VerbWait] = func(ctx context.Context, c *ipc.Call) error {
+		select {
+		case <-end:
+			return c.Chunk([]byte(`{"id":1,"state":"completed"}`))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	url := served(t, s, hurry)
+	go func() {
+		time.Sleep(3 * hurry) // past the deadlines of a request that is answered at once
+		close(end)
+	}()
+	res, err := http.Get(url + "/api/jobs/1/wait?for=started&through_pauses=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK || string(b) != "{\"id\":1,\"state\":\"completed\"}\n" {
+		t.Errorf("%d %q %v", res.StatusCode, b, err)
+	}
+	var r ipc.WaitRequest
+	d.bound(t, ipc.VerbWait, &r)
+	if len(r.Jobs) != 1 || r.Jobs[0] != 1 || !r.Started || !r.ThroughPauses || r.Any {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAWaitEndsWithItsTimeAndWithItsRequest(t *testing.T) {
+	s, d := newServer(t)
+	began, left := make(chan struct{}, 2), make(chan struct{}, 2)
+	d.reply[ipc.VerbWait] = func(ctx context.Context, _ *ipc.Call) error {
+		began <- struct{}{}
+		<-ctx.Done()
+		left <- struct{}{}
+		return context.Cause(ctx)
+	}
+	if w := ask(t, s, "GET", "/api/jobs/1/wait?timeout=1s", "", nil); w.Code != http.StatusAccepted || w.Body.String() != "{\"schema\":1,\"timed_out\":true,\"left\":[1]}\n" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	<-began
+	<-left
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", served(t, s, 0)+"/api/jobs/1/wait", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-began
+		cancel()
+	}()
+	if res, err := http.DefaultClient.Do(r); err == nil {
+		_ = res.Body.Close()
+		t.Errorf("%d", res.StatusCode)
+	}
+	<-left // the daemon is told, and holds nothing for it
+}
+
+func TestAWaitThatCannotBeIsRefused(t *testing.T) {
+	s, d := newServer(t)
+	d.reply[ipc.VerbWait] = func(context.Context, *ipc.Call) error {
+		return &ipc.Error{Code: ipc.CodeUnknownJob, Message: "no job 1"}
+	}
+	for query, status := range map[string]int{"": 404, "?timeout=90": 400, "?timeout=11m": 422, "?timeout=0s": 422, "?for=ever": 400, "?until=then": 400, "?through_pauses=perhaps": 400} {
+		if w := ask(t, s, "GET", "/api/jobs/1/wait"+query, "", nil); w.Code != status {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+	if w := ask(t, s, "POST", "/api/jobs/1/pull", "", nil); w.Code != http.StatusNotImplemented {
+		t.Errorf("pull: %d %s", w.Code, w.Body)
+	}
+	if w := ask(t, s, "POST", "/api/jobs/x/pull", "", nil); w.Code != http.StatusNotFound {
+		t.Errorf("pull: %d %s", w.Code, w.Body)
+	}
+}
