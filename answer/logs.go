@@ -21,39 +21,49 @@ type logLine struct {
 	Line    string      `json:"line"`
 }
 
-// RawStamp carries time and stream before a line of Text to where LogLine makes JSON of it.
+// RawStamp carries time, stream and what follows before a line of Text to where LogLine makes JSON of it.
 func RawStamp(b []byte, of Piece) []byte {
 	ms := int64(-1)
 	if !of.At.IsZero() {
 		ms = of.At.UnixMilli()
 	}
-	return fmt.Appendf(b, "%d %d ", ms, of.Stream)
+	return fmt.Appendf(b, "%d %d %d ", ms, of.Stream, of.Next)
 }
 
-func cutStamp(line []byte) (text []byte, at *time.Time, stream *string) {
-	ms, rest, _ := bytes.Cut(line, []byte(" "))
-	s, text, _ := bytes.Cut(rest, []byte(" "))
-	if n, err := strconv.ParseInt(string(ms), 10, 64); err == nil && n >= 0 {
-		t := time.UnixMilli(n).UTC()
+func cutStamp(line []byte) (text []byte, at *time.Time, stream *string, next int64) {
+	var word [3]int64
+	text = line
+	for i := range word {
+		var w []byte
+		w, text, _ = bytes.Cut(text, []byte(" "))
+		word[i], _ = strconv.ParseInt(string(w), 10, 64)
+	}
+	if word[0] >= 0 {
+		t := time.UnixMilli(word[0]).UTC()
 		at = &t
 	}
-	switch n, _ := strconv.Atoi(string(s)); n {
+	switch word[1] {
 	case attemptdir.Stdout:
 		stream = pasar.Known("stdout")
 	case attemptdir.Stderr:
 		stream = pasar.Known("stderr")
 	}
-	return text, at, stream
+	return text, at, stream, word[2]
 }
 
 // LogLine is a line of an attempt's output, which has a RawStamp and no end, as a line of JSON.
 func LogLine(job pasar.JobID, attempt int, line []byte) ([]byte, error) {
-	text, at, stream := cutStamp(line)
-	b, err := json.Marshal(logLine{pasar.Schema, job, attempt, at, stream, string(bytes.ToValidUTF8(text, []byte("\ufffd")))})
+	b, _, err := logLineOf(job, attempt, line)
+	return b, err
+}
+
+func logLineOf(job pasar.JobID, attempt int, line []byte) (b []byte, next int64, err error) {
+	text, at, stream, next := cutStamp(line)
+	b, err = json.Marshal(logLine{pasar.Schema, job, attempt, at, stream, string(bytes.ToValidUTF8(text, []byte("\ufffd")))})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return Line(b), nil
+	return Line(b), next, nil
 }
 
 // maxLine bounds a line that is kept until its end; a longer one is shown in pieces.
@@ -99,43 +109,54 @@ func (s *Splitter) flush(each func(line []byte) error) error {
 	return err
 }
 
-// LogLines makes lines of JSON of an attempt's raw output. What its methods return is valid until the next call.
+// LogLines makes lines of JSON of an attempt's raw output, and gives each to a function, with the offset from which on the
+// lines come that follow it. What it gives is valid during the call.
 type LogLines struct {
 	job     pasar.JobID
 	attempt int
 	text    *Text
 	split   Splitter
-	out     []byte
+	each    func(line []byte, next int64) error
 }
 
-// NewLogLines begins an attempt's output.
-func NewLogLines(job pasar.JobID, attempt int) *LogLines {
-	return &LogLines{job: job, attempt: attempt, text: NewText(RawStamp)}
-}
-
-// Piece is the lines that a piece of output has made certain.
-func (l *LogLines) Piece(p Piece) ([]byte, error) { return l.lines(l.text.Render(p)) }
-
-// Settle is the lines that could still change, but haven't for a while.
-func (l *LogLines) Settle() ([]byte, error) { return l.lines(l.text.Settle()) }
-
-// Finish is the rest: nothing more comes.
-func (l *LogLines) Finish() ([]byte, error) {
-	if _, err := l.lines(l.text.Finish()); err != nil {
-		return nil, err
+// NewLogLines begins an attempt's output, or goes on with what a text has begun, which has RawStamp.
+func NewLogLines(job pasar.JobID, attempt int, text *Text, each func(line []byte, next int64) error) *LogLines {
+	if text == nil {
+		text = NewText(RawStamp)
 	}
-	err := l.split.Close(l.add)
-	return l.out, err
+	return &LogLines{job: job, attempt: attempt, text: text, each: each}
 }
 
-func (l *LogLines) lines(text []byte) ([]byte, error) {
-	l.out = l.out[:0]
-	err := l.split.Put(text, l.add)
-	return l.out, err
+// Piece takes a piece of output, and gives the lines that it makes certain.
+func (l *LogLines) Piece(p Piece) error { return l.Text(l.text.Render(p)) }
+
+// Settle gives the lines that could still change, but haven't for a while.
+func (l *LogLines) Settle() error { return l.Text(l.text.Settle()) }
+
+// Finish gives the rest: nothing more comes.
+func (l *LogLines) Finish() error {
+	if err := l.Text(l.text.Finish()); err != nil {
+		return err
+	}
+	return l.split.Close(l.add)
+}
+
+// Text takes lines that a text with RawStamp has rendered.
+func (l *LogLines) Text(text []byte) error { return l.split.Put(text, l.add) }
+
+// Rest is the line under way as JSON, as it is now; nil if there is none.
+func (l *LogLines) Rest() ([]byte, error) {
+	b := l.text.Rest()
+	if len(b) == 0 {
+		return nil, nil
+	}
+	return LogLine(l.job, l.attempt, b)
 }
 
 func (l *LogLines) add(line []byte) error {
-	b, err := LogLine(l.job, l.attempt, line)
-	l.out = append(l.out, b...)
-	return err
+	b, next, err := logLineOf(l.job, l.attempt, line)
+	if err != nil {
+		return err
+	}
+	return l.each(b, next)
 }

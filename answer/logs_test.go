@@ -20,14 +20,16 @@ type told struct {
 
 func TestLinesOfOutputSayWhenTheyBeganAndOfWhichStreamTheyAre(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	l := answer.NewLogLines(7, 2)
 	var all bytes.Buffer
-	add := func(b []byte, err error) {
+	l := answer.NewLogLines(7, 2, nil, func(line []byte, _ int64) error {
+		all.Write(line)
+		return nil
+	})
+	add := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Write(b)
 	}
 	add(l.Piece(answer.Piece{Data: []byte("one\r\ntw"), At: at, Stream: attemptdir.Stdout}))
 	add(l.Piece(answer.Piece{Data: []byte("o\x1b[31m\u202e\xff\r\n"), At: at.Add(time.Second), Stream: attemptdir.Stderr}))

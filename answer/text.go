@@ -16,6 +16,8 @@ type Piece struct {
 	Data   []byte
 	At     time.Time // zero: not known
 	Stream int       // attemptdir.Stdout, Stderr, or Unknown
+	Offset int64     // in the output, of the first byte
+	Next   int64     // of a line that is stamped: who begins at this offset has the lines that follow it
 }
 
 // Text renders raw output, piece by piece, to lines of text, each with its end: what programs drew over is gone, and
@@ -24,6 +26,8 @@ type Text struct {
 	text interface {
 		Write([]byte) (int, error)
 		Held() int
+		Line() string
+		Row() int
 		Flush()
 		Close()
 	}
@@ -32,6 +36,7 @@ type Text struct {
 	stamp func(b []byte, of Piece) []byte
 	begun []Piece // with stamp: of each line held that something came for, what came first; without data
 	last  Piece
+	next  int64 // with stamp: where a line begins that nothing has come for
 }
 
 // NewText renders without colours; stamp, if it isn't nil, appends what comes before each line.
@@ -55,6 +60,9 @@ func (t *Text) emit(line string) {
 			of = t.begun[0]
 			t.begun = t.begun[1:]
 		}
+		if of.Next = t.next; len(t.begun) > 0 {
+			of.Next = t.begun[0].Offset
+		}
 		t.out = t.stamp(t.out, of)
 	}
 	t.out = append(appendVisible(t.out, line), '\n')
@@ -67,13 +75,42 @@ func (t *Text) Render(p Piece) []byte {
 		_, _ = t.text.Write(p.Data) // it never fails
 		return t.out
 	}
-	t.last = Piece{At: p.At, Stream: p.Stream}
+	t.last = Piece{At: p.At, Stream: p.Stream, Offset: p.Offset}
 	for line := range bytes.Lines(p.Data) {
-		for len(t.begun) < t.text.Held() { // those that were made by what came before and had nothing on them
-			t.begun = append(t.begun, t.last)
-		}
+		t.begin()
 		_, _ = t.text.Write(line)
+		t.last.Offset += int64(len(line))
+		t.next = t.last.Offset
 	}
+	return t.out
+}
+
+// begin notes what comes first for the lines that were made by what came before and have nothing on them.
+func (t *Text) begin() {
+	t.begun = t.begun[:min(len(t.begun), t.text.Held())] // those below the cursor may have been erased
+	for len(t.begun) < t.text.Held() {
+		t.begun = append(t.begun, t.last)
+	}
+	t.next = t.last.Offset
+}
+
+// Rest is the line under way, as it is now: what comes next may go on with it, or draw over it. It has no end, and is
+// empty if there is none.
+func (t *Text) Rest() []byte {
+	t.out = t.out[:0]
+	line := t.text.Line()
+	if line == "" {
+		return t.out
+	}
+	if t.stamp != nil {
+		of := t.last
+		if n := t.text.Row(); n < len(t.begun) {
+			of = t.begun[n]
+		}
+		of.Next = of.Offset
+		t.out = t.stamp(t.out, of)
+	}
+	t.out = appendVisible(t.out, line)
 	return t.out
 }
 

@@ -146,8 +146,11 @@ func (c *canvas) commit() {
 	c.kept, c.row, c.col, c.saved = 0, 0, 0, [2]int{}
 }
 
-// put emits a line; places with nothing written at its end are left out.
-func (c *canvas) put(l *line) {
+// put emits a line.
+func (c *canvas) put(l *line) { c.emit(string(c.text(l))) }
+
+// text is a line, valid until the next call; places with nothing written at its end are left out.
+func (c *canvas) text(l *line) []byte {
 	cells := l.cells
 	for len(cells) > 0 && cells[len(cells)-1].r == 0 {
 		cells = cells[:len(cells)-1]
@@ -173,7 +176,7 @@ func (c *canvas) put(l *line) {
 		b = fmt.Appendf(b, "… [%d more characters]", l.over)
 	}
 	c.out = b
-	c.emit(string(b))
+	return b
 }
 
 func (c *canvas) escape(final byte) {

@@ -37,6 +37,12 @@ func (t *Text) Flush() { t.c.flush() }
 // Held is how many lines there are that haven't come out, with the one that the cursor is on.
 func (t *Text) Held() int { return len(t.c.lines) }
 
+// Line is the line that the cursor is on, as it is now.
+func (t *Text) Line() string { return string(t.c.text(&t.c.lines[t.c.row])) }
+
+// Row is how many of the lines that haven't come out are above the cursor's.
+func (t *Text) Row() int { return t.c.row }
+
 // Close emits everything, the unterminated last line too. The Text can't be used afterwards.
 func (t *Text) Close() { t.p.close(); t.c.commit() }
 

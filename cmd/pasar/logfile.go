@@ -40,11 +40,11 @@ func (o *outputStream) readFile(a *app, each func(answer.Piece) error) (done boo
 	if err != nil {
 		return false, nil
 	}
-	job := filepath.Join(cfg.Paths.Jobs(), o.job.String())
-	if o.attempt == 0 {
-		o.attempt = latestAttempt(job)
+	job := filepath.Join(cfg.Paths.Jobs(), o.Job.String())
+	if o.Attempt == 0 {
+		o.Attempt = latestAttempt(job)
 	}
-	dir := filepath.Join(job, strconv.Itoa(o.attempt))
+	dir := filepath.Join(job, strconv.Itoa(o.Attempt))
 	l, err := attemptdir.OpenLog(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -54,40 +54,40 @@ func (o *outputStream) readFile(a *app, each func(answer.Piece) error) (done boo
 	}
 	defer l.Close()
 	l.Index.Piped = hasPipes(dir)
-	if err := o.check(l.Index.Piped); err != nil {
+	if err := o.Check(l.Index.Piped); err != nil {
 		return true, err
 	}
-	if key := (pasar.AttemptKey{Job: o.job, Attempt: o.attempt}); a.offline != key { // the last lines are looked for more than once
+	if key := (pasar.AttemptKey{Job: o.Job, Attempt: o.Attempt}); a.offline != key { // the last lines are looked for more than once
 		a.offline = key
-		a.note(fmt.Sprintf("no daemon runs; this is what attempt %d of job #%d has written so far", o.attempt, o.job))
+		a.note(fmt.Sprintf("no daemon runs; this is what attempt %d of job #%d has written so far", o.Attempt, o.Job))
 	}
-	if o.offset < 0 {
-		o.offset = max(0, l.End()+o.offset)
+	if o.Offset < 0 {
+		o.Offset = max(0, l.End()+o.Offset)
 	}
-	if !o.since.IsZero() {
-		o.first = l.LineFrom(l.Index.Since(o.since, l.End()), logPiece)
-		o.offset = max(o.offset, o.first)
+	if !o.Since.IsZero() {
+		o.First = l.LineFrom(l.Index.Since(o.Since, l.End()), logPiece)
+		o.Offset = max(o.Offset, o.First)
 	}
-	o.start, o.started, o.ended = o.offset, true, true
-	return true, o.copyLog(a, l, each)
+	o.Start, o.Started, o.Ended = o.Offset, true, true
+	return true, o.copyLog(l, each)
 }
 
-func (o *outputStream) copyLog(a *app, l *attemptdir.Log, each func(answer.Piece) error) error {
+func (o *outputStream) copyLog(l *attemptdir.Log, each func(answer.Piece) error) error {
 	buf := make([]byte, logPiece)
-	for off := o.offset; ; {
+	for off := o.Offset; ; {
 		p := answer.Piece{}
 		var until, same int64
 		p.At, until = l.Index.At(off)
 		p.Stream, same = l.Index.Stream(off)
 		n, next, err := l.Read(buf[:min(logPiece, until-off, same-off)], off)
 		if err != nil || next == off {
-			o.skip(a, off)
+			o.Skip(off)
 			return err
 		}
 		if n > 0 {
-			o.skip(a, off)
+			o.Skip(off)
 			p.Data = buf[:n]
-			if err := o.take(a, p, each); err != nil {
+			if err := o.Take(p, each); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -116,14 +115,14 @@ func (l *logs) show(ctx context.Context, c *call, ids []pasar.JobID) (err error)
 }
 
 func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, mu *sync.Mutex) error {
-	o := &outputStream{job: id, attempt: int(*l.attempt), follow: l.follow, since: *l.since}
+	o := &outputStream{answer.Output{Job: id, Attempt: int(*l.attempt), Follow: l.follow, Since: *l.since}}
 	switch {
 	case l.stdout:
-		o.only = attemptdir.Stdout
+		o.Only = attemptdir.Stdout
 	case l.stderr:
-		o.only = attemptdir.Stderr
+		o.Only = attemptdir.Stderr
 	}
-	if l.follow && o.attempt == 0 {
+	if l.follow && o.Attempt == 0 {
 		if started, err := c.untilStarted(ctx, id); err != nil || !started {
 			return err
 		}
@@ -135,7 +134,7 @@ func (l *logs) one(ctx context.Context, c *call, id pasar.JobID, several bool, m
 	case several:
 		to = prefixed(c.app, mu, id)
 	}
-	var r renderer
+	var r answer.Renderer
 	if l.tail {
 		var last []byte
 		var err error
@@ -181,7 +180,7 @@ func (c *call) footer(ctx context.Context, id pasar.JobID) error {
 }
 
 // renderer is what the flags ask for.
-func (l *logs) renderer(c *call) renderer {
+func (l *logs) renderer(c *call) answer.Renderer {
 	switch {
 	case l.raw:
 		return asIs{}
@@ -195,15 +194,15 @@ func (l *logs) renderer(c *call) renderer {
 
 // followAttempts shows output until the job is over, one attempt after the other; r is the renderer to
 // begin with, nil for a new one.
-func (c *call) followAttempts(ctx context.Context, o *outputStream, r renderer, renderers func(*call) renderer, to sink) error {
+func (c *call) followAttempts(ctx context.Context, o *outputStream, r answer.Renderer, renderers func(*call) answer.Renderer, to sink) error {
 	for {
 		if r == nil {
 			r = renderers(c)
 		}
-		if err := o.copy(ctx, c.app, r, to); err != nil || o.over {
+		if err := o.copy(ctx, c.app, r, to); err != nil || o.Over {
 			return err
 		}
-		b, err := c.fetch(ctx, o.job)
+		b, err := c.fetch(ctx, o.Job)
 		if err != nil {
 			return err
 		}
@@ -211,11 +210,11 @@ func (c *call) followAttempts(ctx context.Context, o *outputStream, r renderer, 
 		if err != nil {
 			return err
 		}
-		if v.State.Finished() && len(v.Attempts) <= o.attempt {
+		if v.State.Finished() && len(v.Attempts) <= o.Attempt {
 			return nil
 		}
-		c.note(goesOn(v, o.attempt))
-		*o = outputStream{job: o.job, attempt: o.attempt + 1, follow: true, next: true, only: o.only}
+		c.note(goesOn(v, o.Attempt))
+		*o = outputStream{answer.Output{Job: o.Job, Attempt: o.Attempt + 1, Follow: true, Next: true, Only: o.Only}}
 		r = nil
 	}
 }
@@ -265,45 +264,13 @@ func (c *call) untilStarted(ctx context.Context, id pasar.JobID) (bool, error) {
 	return true, nil
 }
 
-// firstWindow is how far before the end the search for the last lines begins.
-const firstWindow = 64 << 10
-
-// lastLines finds the last n rendered lines of what there is now. With follow, o stands behind them then
-// and the renderer goes on from there; it is nil when nothing will follow of this attempt. It reads from ever
-// farther back until there are enough.
-func (c *call) lastLines(ctx context.Context, o *outputStream, n int, renderers func(*call) renderer) (renderer, []byte, error) {
-	for window := int64(firstWindow); ; window *= 4 {
-		s := outputStream{job: o.job, attempt: o.attempt, offset: -window, since: o.since, only: o.only}
-		r := renderers(c)
-		keep := &lineRing{n: n}
-		whole := false // a whole line has begun
-		err := s.read(ctx, c.app, func(p answer.Piece) error {
-			if s.start > s.first && !whole {
-				i := bytes.IndexByte(p.Data, '\n')
-				if i < 0 {
-					return nil
-				}
-				whole, p.Data = true, p.Data[i+1:]
-			}
-			keep.add(r.Render(p))
-			return nil
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		more := o.follow && !s.ended
-		if more {
-			keep.add(r.Settle())
-		} else {
-			keep.add(r.Finish())
-		}
-		if s.start > s.first && !keep.full() {
-			continue
-		}
-		o.attempt, o.offset, o.started, o.vague = s.attempt, s.offset, s.started, s.vague
-		if !more {
-			r = nil
-		}
-		return r, keep.bytes(), nil
-	}
+// lastLines finds the last n rendered lines of what there is now (see answer.Output's Tail).
+func (c *call) lastLines(ctx context.Context, o *outputStream, n int, renderers func(*call) answer.Renderer) (answer.Renderer, []byte, error) {
+	o.tell(c.app)
+	return o.Tail(n, func() answer.Renderer { return renderers(c) }, func(part *answer.Output, each func(answer.Piece) error) error {
+		s := outputStream{*part}
+		err := s.read(ctx, c.app, each)
+		*part = s.Output
+		return err
+	})
 }

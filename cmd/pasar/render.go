@@ -6,17 +6,9 @@ import (
 	"pasar/answer"
 )
 
-// A renderer turns raw output, piece by piece, into what is to be shown. What it returns is valid until
-// the next call.
-type renderer interface {
-	Render(p answer.Piece) []byte
-	Settle() []byte // what could still change, but hasn't for a while
-	Finish() []byte // nothing more comes
-}
-
 // newRenderer is what standard output calls for: bytes as they are when raw, on a terminal text with its
 // colours and nothing else that a terminal would obey, elsewhere plain text.
-func (c *call) newRenderer(raw bool) renderer {
+func (c *call) newRenderer(raw bool) answer.Renderer {
 	if raw {
 		return asIs{}
 	}

@@ -16,7 +16,7 @@ const settleAfter = 50 * time.Millisecond
 // though a cursor could still move up to it.
 type shower struct {
 	mu  sync.Mutex // guards what follows, and the sink
-	r   renderer
+	r   answer.Renderer
 	to  sink
 	err error
 	due *time.Timer // nil: nothing waits to be settled
@@ -84,9 +84,9 @@ func (s *shower) finish() error {
 }
 
 // copy shows all output.
-func (o *outputStream) copy(ctx context.Context, a *app, r renderer, to sink) error {
+func (o *outputStream) copy(ctx context.Context, a *app, r answer.Renderer, to sink) error {
 	s := &shower{r: r, to: to}
-	if _, plain := to.(*plainSink); plain && o.follow && a.term.is {
+	if _, plain := to.(*plainSink); plain && o.Follow && a.term.is {
 		if _, rendered := r.(*answer.Text); rendered {
 			s.live = &liveLine{width: a.term.width}
 		}

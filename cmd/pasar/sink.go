@@ -83,7 +83,7 @@ func prefixed(a *app, mu *sync.Mutex, job pasar.JobID) sink {
 func jsonLines(a *app, mu *sync.Mutex, o *outputStream) sink {
 	s := &lineSink{a: a, mu: mu}
 	s.print = func(line []byte) error {
-		b, err := answer.LogLine(o.job, o.attempt, line)
+		b, err := answer.LogLine(o.Job, o.Attempt, line)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"pasar"
+	"pasar/answer"
 	"pasar/ipc"
 	"pasar/ui"
 )
@@ -35,7 +36,7 @@ func (c *call) watchOnce(ctx context.Context, id pasar.JobID, output bool) (*vie
 			return nil, err
 		}
 		if len(v.Attempts) > 0 {
-			out := &outputStream{job: id, follow: true}
+			out := &outputStream{answer.Output{Job: id, Follow: true}}
 			var to sink = &plainSink{a: c.app}
 			if c.json {
 				to = jsonLines(c.app, &sync.Mutex{}, out)

@@ -189,12 +189,12 @@ func (c *call) lengthen(ctx context.Context, id pasar.JobID, a *pasar.AttemptVie
 		return
 	}
 	q := c.quiet()
-	o := &outputStream{job: id, attempt: a.Attempt, offset: -longTail}
+	o := &outputStream{answer.Output{Job: id, Attempt: a.Attempt, Offset: -longTail}}
 	r := q.newLines(nil)
 	var text []byte
 	whole := false // a whole line has begun
 	err := o.read(ctx, q.app, func(p answer.Piece) error {
-		if o.start > o.first && !whole {
+		if o.Start > o.First && !whole {
 			i := bytes.IndexByte(p.Data, '\n')
 			if i < 0 {
 				return nil
@@ -214,7 +214,7 @@ func (c *call) lengthen(ctx context.Context, id pasar.JobID, a *pasar.AttemptVie
 // lastWrote is when a running job wrote last; silent if it never has. Neither if that isn't known.
 func (c *call) lastWrote(ctx context.Context, id pasar.JobID) (at *time.Time, silent bool) {
 	q := c.quiet()
-	o := &outputStream{job: id, offset: -1}
+	o := &outputStream{answer.Output{Job: id, Offset: -1}}
 	wrote := false
 	err := o.read(ctx, q.app, func(p answer.Piece) error {
 		if wrote = true; !p.At.IsZero() {
@@ -223,7 +223,7 @@ func (c *call) lastWrote(ctx context.Context, id pasar.JobID) (at *time.Time, si
 		return nil
 	})
 	c.client = q.client
-	return at, err == nil && !wrote && o.offset == 0
+	return at, err == nil && !wrote && o.Offset == 0
 }
 
 // quiet is the same call with nothing to say beside its answer, and without colours.

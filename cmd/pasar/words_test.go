@@ -51,22 +51,6 @@ func FuzzParseRefs(f *testing.F) {
 	})
 }
 
-func TestTheLastLinesAreTheLastLines(t *testing.T) {
-	for _, tc := range []struct {
-		n        int
-		in, want string
-	}{{2, "a\nb\nc\n", "b\nc\n"}, {2, "a\nb\nc", "b\nc"}, {9, "a\nb", "a\nb"}, {0, "a\nb", ""}, {1, "a\n\n", "\n"}} {
-		for cut := range len(tc.in) + 1 {
-			r := &lineRing{n: tc.n}
-			r.add([]byte(tc.in[:cut]))
-			r.add([]byte(tc.in[cut:]))
-			if got := string(r.bytes()); got != tc.want {
-				t.Errorf("last %d of %q: %q, want %q", tc.n, tc.in, got, tc.want)
-			}
-		}
-	}
-}
-
 func TestATimeOfDayIsTheLastOne(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 10, 0, 0, time.UTC)
 	for clock, want := range map[string]string{"00:05": "2026-03-01 00:05", "23:50": "2026-02-28 23:50", "00:10": "2026-03-01 00:10"} {
