@@ -126,6 +126,8 @@ var dependencies = []dependency{
 	{"golang.org/x/term", []string{"cmd/pasar", "cmd/pasar-console"}, nil, "raw mode and the size of a client's terminal"},
 	{"github.com/prometheus/client_golang", []string{"ui/web"}, nil, "Prometheus's formats, of which a client may ask for one, with their escapes and rules"},
 	{"github.com/mattn/go-runewidth", []string{"vt", "ui", "cmd/pasar"}, nil, "how many cells a character takes"},
+	{"github.com/chromedp/chromedp", nil, []string{"cmd/pasard"}, "drives a real browser over the pages"},
+	{"github.com/chromedp/cdproto", nil, []string{"cmd/pasard"}, "the browser's protocol under chromedp: what a page's console says, what its policy refused"},
 	{"github.com/rogpeppe/go-internal", nil, []string{"*"}, "command-line tests as scripts"},
 }
 
