@@ -4,7 +4,8 @@ import "time"
 
 // A ChangesView is one answer of the request `changes`: first the jobs that match and the status as they are, then each
 // time what has changed since the view before. Nothing in it is left to guess: whoever applies the views in order has
-// the list as `list` would give it.
+// the list as `list` would give it, but for outlooks that are told a little later, and what is less than a little off:
+// docs/protocol.md says how much.
 type ChangesView struct {
 	Schema   int           `json:"schema"`
 	Seq      int64         `json:"seq"` // of the last fact in what it shows

@@ -79,10 +79,7 @@ func (s *follower) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		pause := changesPause
-		if !first { // which makes every view, and is made once
-			pause = min(max(pause, changesShare*time.Duration(s.took)), changesMost)
-		}
+		pause := pauseAfter(s.took, first)
 		if err := await(ctx, nil, pause); err != nil {
 			return err
 		}
@@ -94,6 +91,15 @@ func (s *follower) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// pauseAfter is how long nothing is looked at after a look that took so long. The first doesn't count: it makes every
+// view, which none after it does.
+func pauseAfter(took pasar.Duration, first bool) time.Duration {
+	if first {
+		return changesPause
+	}
+	return min(max(changesPause, changesShare*time.Duration(took)), changesMost)
 }
 
 // await returns when next is closed, or after some time. An error is ctx's cause.
@@ -187,7 +193,7 @@ func (s *follower) look(ctx context.Context) (busy bool, err error) {
 	if v.Whole {
 		c.moved = nil // they are in their order
 	}
-	if err := s.send(&g, &v, status, &c, jobs); err != nil {
+	if err := s.send(ctx, &g, &v, status, &c, jobs); err != nil {
 		return false, err
 	}
 	s.begun, s.status, s.more = true, sum, more
@@ -196,31 +202,39 @@ func (s *follower) look(ctx context.Context) (busy bool, err error) {
 
 // send sends a view, piece by piece as it is made. The marks that are kept are those of what is sent: what moves
 // without a fact may have moved since the look.
-func (s *follower) send(g *glance, v *pasar.ChangesView, status []byte, c *difference, jobs []found) error {
+func (s *follower) send(ctx context.Context, g *glance, v *pasar.ChangesView, status []byte, c *difference, jobs []found) error {
 	s.buf = fmt.Appendf(s.buf, `{"schema":%d,"seq":%d,"at":"`, v.Schema, v.Seq)
 	s.buf = v.At.AppendFormat(s.buf, time.RFC3339Nano)
 	s.buf = fmt.Appendf(s.buf, `","whole":%t,"status":%s,"jobs":[`, v.Whole, status)
-	for n, i := range c.jobs {
-		j, l := &jobs[i], &s.sent.lines[i]
+	if err := s.inBlocks(ctx, len(c.jobs), func(dst []byte, n int) ([]byte, error) {
+		j := &jobs[c.jobs[n]]
 		reason := g.reason(j)
 		jv := s.d.view(j.j, reason, g.f)
-		if err := s.mark(l, j.j, reason, &jv); err != nil {
-			return err
+		dst, err := s.mark(dst, &s.sent.lines[c.jobs[n]], j.j, reason, &jv)
+		if err == nil {
+			dst, err = jv.AppendJSON(dst)
 		}
-		if err := s.piece(n, jv.AppendJSON); err != nil {
-			return fmt.Errorf("encode job %d: %w", jv.ID, err)
+		if err != nil {
+			return dst, fmt.Errorf("encode job %d: %w", jv.ID, err)
 		}
+		return dst, nil
+	}); err != nil {
+		return err
 	}
 	s.buf = append(s.buf, `],"outlooks":[`...)
-	for n, i := range c.outlooks {
-		j := &jobs[i]
+	if err := s.inBlocks(ctx, len(c.outlooks), func(dst []byte, n int) ([]byte, error) {
+		j := &jobs[c.outlooks[n]]
 		reason := g.reason(j)
 		jv := s.glimpse(g, j.j, reason)
-		s.markOutlook(&s.sent.lines[i].mark, reason, &jv.Projected)
+		s.markOutlook(&s.sent.lines[c.outlooks[n]].mark, reason, &jv.Projected)
 		o := jv.Outlook()
-		if err := s.piece(n, o.AppendJSON); err != nil {
-			return fmt.Errorf("encode outlook of job %d: %w", jv.ID, err)
+		dst, err := o.AppendJSON(dst)
+		if err != nil {
+			return dst, fmt.Errorf("encode outlook of job %d: %w", jv.ID, err)
 		}
+		return dst, nil
+	}); err != nil {
+		return err
 	}
 	s.buf = append(s.buf, `],"gone":[`...)
 	for n, id := range c.gone {
@@ -238,6 +252,19 @@ func (s *follower) send(g *glance, v *pasar.ChangesView, status []byte, c *diffe
 	}
 	s.buf = fmt.Appendf(s.buf, "],\"more\":%d}\n", v.More)
 	return s.flush(1)
+}
+
+// inBlocks makes the n objects of a list on all processors, and sends what has become a chunk.
+func (s *follower) inBlocks(ctx context.Context, n int, encode func(dst []byte, n int) ([]byte, error)) error {
+	return inBlocks(ctx, n, func(b []byte) error {
+		s.buf = append(s.buf, b...)
+		return s.flush(ipc.MaxChunk)
+	}, func(dst []byte, i int) ([]byte, error) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		return encode(dst, i)
+	})
 }
 
 // piece appends the n-th of a list, and sends what has become a chunk.
@@ -263,140 +290,6 @@ func (s *follower) flush(least int) error {
 		s.buf = append(s.buf[:0], s.buf[n:]...)
 	}
 	return nil
-}
-
-// plain reports whether all of a job's view but its outlook follows from the job, which is never changed itself, and
-// from what is usual: so it is for most of a long queue.
-func plain(j *job) bool { return j.Phase == phaseWaiting && len(j.Attempts) == 0 }
-
-// measure sets a line to a job as it is now. Of a plain one that takes no view, which costs ten times as much.
-func (s *follower) measure(g *glance, n *found, l *line) error {
-	reason := g.reason(n)
-	if !plain(n.j) {
-		v := s.d.view(n.j, reason, g.f)
-		return s.mark(l, n.j, reason, &v)
-	}
-	v := pasar.JobView{Projected: pasar.ProjectedView{}}
-	v.Projected.Start = inUTC(reason.Start)
-	s.d.project(&v, n.j, 0, g.now, g.f)
-	return s.mark(l, n.j, reason, &v)
-}
-
-// glimpse is a view of which the outlook alone is asked for.
-func (s *follower) glimpse(g *glance, j *job, reason *pasar.Reason) pasar.JobView {
-	if !plain(j) {
-		return s.d.view(j, reason, g.f)
-	}
-	v := pasar.JobView{ID: j.ID, Projected: pasar.ProjectedView{GPUs: []pasar.GPURef{}}}
-	waits(&v, j, reason)
-	s.d.project(&v, j, 0, g.now, g.f)
-	return v
-}
-
-// mark sets a line to what a view says.
-func (s *follower) mark(l *line, j *job, reason *pasar.Reason, v *pasar.JobView) (err error) {
-	l.waits = reason != nil
-	s.markOutlook(&l.mark, reason, &v.Projected)
-	if plain(j) {
-		l.facts, l.of, l.usual = 0, j, usualIn(v)
-		return nil
-	}
-	l.of, l.usual = nil, 0
-	l.facts, err = s.factsIn(*v)
-	return err
-}
-
-// usualIn is what a plain job is expected to take, in steps if that is by history: or each end of an array's jobs would
-// change all that wait, a little.
-func usualIn(v *pasar.JobView) pasar.Duration {
-	switch {
-	case v.EstRuntime == nil:
-		return 0
-	case *v.EstSource == "history":
-		return pasar.Duration(math.Round(math.Log(float64(*v.EstRuntime)) * 10))
-	}
-	return *v.EstRuntime
-}
-
-// factsIn is the hash of what of a view moves neither with time nor with the queue: those parts are cleared.
-func (s *follower) factsIn(v pasar.JobView) (uint64, error) {
-	v.RunTime, v.Remaining, v.Projected = nil, nil, pasar.ProjectedView{}
-	if v.Waiting != nil {
-		v.Waiting, v.Reason, v.Summary, v.Lost.QueueWait = nil, nil, nil, 0
-	}
-	if v.EstSource != nil && *v.EstSource == "progress" { // then it follows from the progress, but for the time it was reckoned
-		v.EstRuntime = nil
-	}
-	if v.EstSource != nil && *v.EstSource == "history" {
-		steps := usualIn(&v)
-		v.EstRuntime = &steps
-	}
-	if n := len(v.Attempts); n > 0 && v.Attempts[n-1].EndedAt == nil {
-		v.Attempts = slices.Clone(v.Attempts)
-		v.Attempts[n-1].RunTime = nil
-	}
-	return s.hash(v.AppendJSON)
-}
-
-// markOutlook sets the part of a mark that is the outlook's. All of an outlook follows from these, but for what is left
-// over of the time.
-func (s *follower) markOutlook(m *mark, r *pasar.Reason, p *pasar.ProjectedView) {
-	m.why, m.rest, m.ahead, m.reserve = 0, 0, 0, 0
-	m.start, m.finish = nanos(p.Start), nanos(p.Finish)
-	var h maphash.Hash
-	h.SetSeed(s.seed)
-	if r != nil {
-		m.ahead, m.reserve = r.Ahead, nanos(r.Reserved)
-		maphash.WriteComparable(&h, why{r.Why, r.Detail, nanos(r.Until)})
-		m.why = h.Sum64()
-		h.Reset()
-		maphash.WriteComparable(&h, holding{r.Need, r.Free, r.Behind, bidIn(r.BidNeeded), len(r.Holders)})
-		for _, id := range r.Holders {
-			maphash.WriteComparable(&h, id)
-		}
-	}
-	if p.Machine != nil {
-		h.WriteString(*p.Machine)
-	}
-	for i := range p.GPUs {
-		maphash.WriteComparable(&h, p.GPUs[i])
-	}
-	m.rest = h.Sum64()
-}
-
-// A why is what a job waits for.
-type why struct {
-	why    pasar.WaitWhy
-	detail string
-	until  int64
-}
-
-// A holding is what it lacks, and who has it.
-type holding struct {
-	need, free pasar.Bytes
-	behind     pasar.JobID
-	bid        pasar.Bid
-	holders    int
-}
-
-func bidIn(b *pasar.Bid) pasar.Bid {
-	if b == nil {
-		return -1
-	}
-	return *b
-}
-
-func nanos(t *time.Time) int64 {
-	if t == nil {
-		return 0
-	}
-	return t.UnixNano()
-}
-
-func (s *follower) hash(encode func([]byte) ([]byte, error)) (uint64, error) {
-	b, err := encode(s.scratch[:0])
-	s.scratch = b
-	return maphash.Bytes(s.seed, b), err
 }
 
 // statusNow is the status and a hash of it without what is never twice the same.

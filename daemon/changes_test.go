@@ -410,6 +410,53 @@ func TestAStartInALongQueueIsASmallChange(t *testing.T) {
 	})
 }
 
+func TestALookIsFollowedByAPauseThatKeepsItCheap(t *testing.T) {
+	for _, c := range []struct {
+		took  time.Duration
+		first bool
+		want  time.Duration
+	}{
+		{time.Second, true, changesPause}, {time.Millisecond, false, changesPause},
+		{20 * time.Millisecond, false, 20 * changesShare * time.Millisecond}, {time.Minute, false, changesMost},
+	} {
+		if got := pauseAfter(pasar.Duration(c.took), c.first); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestAQueueThatMovesOnSendsLittleOfItsFarEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many, starts = 600, 60
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		r := array("r", "a", many)
+		r.Spec.Time = pasar.Duration(time.Hour)
+		if _, err := d.do(context.Background(), d.Daemon.submit(r)); err != nil {
+			t.Fatal(err)
+		}
+		const first = 1 // its id
+		c := d.watch(ipc.ListRequest{}, nil)
+		time.Sleep(2 * time.Minute)
+		c.check()
+		n := len(c.news())
+		for i := range pasar.JobID(starts) {
+			w.machine.Finish(key(first+i, 1), 0)
+			time.Sleep(3 * time.Second)
+			c.mu.Lock()
+			next, second := c.jobs[first+i+1], c.jobs[first+i+2]
+			c.mu.Unlock()
+			if next.State != pasar.Running || !slices.Equal(second.Waiting.Holders, []pasar.JobID{next.ID}) {
+				t.Fatalf("job %d is %s, and the next waits for %v", next.ID, next.State, second.Waiting.Holders)
+			}
+		}
+		if _, outlooks := c.since(n); len(outlooks) > starts*many/4 {
+			t.Errorf("%d outlooks for %d starts", len(outlooks), starts)
+		}
+		c.check()
+	})
+}
+
 func TestChangesCrossTheSocketWhole(t *testing.T) {
 	c := newWire(t, 1)
 	var points []pasar.Point
@@ -452,7 +499,7 @@ func TestChangesCrossTheSocketWhole(t *testing.T) {
 }
 
 // BenchmarkChanges is a look at ten thousand waiting jobs of which a client follows all, or the first: the first look,
-// one that finds nothing, and the one a second after a job has ended and the next started.
+// one that finds nothing, and one about a second after a job has ended and the next started.
 func BenchmarkChanges(b *testing.B) {
 	for _, limit := range []int{0, 200, 500} {
 		ctx, cancel := context.WithCancel(context.Background())

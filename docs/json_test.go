@@ -53,6 +53,9 @@ with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar events --json`" + ` with what befell a job; ` + "`pasar facts --json`" + ` with facts.
 What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `.
 The mascot is an answer of HTTP alone.
+` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
+What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `; the last
+are what ` + "`/api/stream`" + ` streams.
 A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
 `
 
