@@ -144,11 +144,11 @@ func (l *LogLines) Finish() error {
 // Text takes lines that a text with RawStamp has rendered.
 func (l *LogLines) Text(text []byte) error { return l.split.Put(text, l.add) }
 
-// Rest is the line under way as JSON, as it is now; nil if there is none.
+// Rest is the line under way as JSON, as it is now; an empty line if there is none.
 func (l *LogLines) Rest() ([]byte, error) {
 	b := l.text.Rest()
 	if len(b) == 0 {
-		return nil, nil
+		b = RawStamp(nil, Piece{})
 	}
 	return LogLine(l.job, l.attempt, b)
 }

@@ -95,10 +95,11 @@ func TestHTTPAnswersWithTheBytesOfTheCommands(t *testing.T) {
 		"/api/jobs?state=completed":          {"ls", "--state", "completed"},
 		"/api/jobs?tag=none":                 {"ls", "--tag", "none"},
 		"/api/stats?since=2026-01-31&by=tag": {"stats", "--since", "2026-01-31T00:00:00Z", "--by", "tag"},
-		"/api/jobs/1/logs":                   {"logs", "1", "--raw"},
+		"/api/jobs/1/logs?raw":               {"logs", "1", "--raw"},
+		"/api/jobs/1/logs":                   {"logs", "1"},
 	} {
 		var want string
-		if args[0] == "logs" {
+		if args[len(args)-1] == "--raw" {
 			want = h.pasar(args...)
 		} else {
 			want = h.pasar(append(args, "--json")...)

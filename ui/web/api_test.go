@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -169,7 +170,7 @@ func TestOutputIsGivenOutAsBytesThatNoBrowserShows(t *testing.T) {
 		s.ServeHTTP(w, r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}})))
 	}))
 	defer web.Close()
-	res, err := http.Get(web.URL + "/api/jobs/1/logs?follow=1")
+	res, err := http.Get(web.URL + "/api/jobs/1/logs?raw&follow=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,6 +198,11 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 		"/api/gpu?points=many",
 		"/api/plan?command=x",
 		"/api/jobs/1/logs?tail=3",
+		"/api/jobs/1/logs?last=3",
+		"/api/jobs/1/logs?raw&lines=3",
+		"/api/jobs/1/logs?stdout&stderr",
+		"/api/jobs/1/logs?lines=100001",
+		"/api/jobs/1/screen?cols=3",
 		"/api/jobs/1/metrics?attempt=x",
 		"/api/jobs/1/events?attempt=x",
 		"/api/jobs/1/events?kind=note",
@@ -213,7 +219,10 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 func TestEveryStatusOfARouteIsJSON(t *testing.T) {
 	s, _ := newServer(t)
 	s.Dial = nobody
-	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes, prometheusRoutes} {
+	s.Attach = func(context.Context, pasar.JobID, int) (net.Conn, error) {
+		return nil, &ipc.Error{Code: ipc.CodeNoDaemon, Message: "no daemon"}
+	}
+	for _, list := range [][]route{apiRoutes, changeRoutes, streamRoutes, attachRoutes, prometheusRoutes} {
 		for _, rt := range list {
 			method, path, _ := strings.Cut(rt.pattern, " ")
 			w := ask(t, s, method, strings.ReplaceAll(path, "{id}", "1"), "", nil)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -19,6 +20,7 @@ import (
 // attachRoutes speak to a job's supervisor.
 var attachRoutes = []route{
 	{"GET /api/jobs/{id}/attach", users, (*Server).attach},
+	{"GET /api/jobs/{id}/screen", users, (*Server).screen},
 }
 
 // attachProtocol is the subprotocol that a WebSocket must offer: its messages are in `pasar guide api`.
@@ -111,6 +113,47 @@ func (s *Server) supervisor(ctx context.Context, id pasar.JobID, attempt int, h 
 		return nil, w, refuse(ipc.CodeWrongState, "", "job #%d is in attempt %d by now", id, got)
 	}
 	return c, w, nil
+}
+
+// screenTime is how long a supervisor may take to say what is on the screen.
+const screenTime = 10 * time.Second
+
+// screen answers with the bytes of `pasar screen --json`.
+func (s *Server) screen(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := only(q, "attempt"); err != nil {
+		return err
+	}
+	attempt, err := count(q, "attempt")
+	if err != nil {
+		return err
+	}
+	c, welcome, err := s.supervisor(r.Context(), id, attempt, ipc.Hello{Mode: ipc.ModeScreen})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetReadDeadline(time.Now().Add(screenTime))
+	v, err := answer.Screen(id, welcome, func() (int, []byte, error) {
+		typ, body, err := c.Recv()
+		if err != nil {
+			return 0, nil, refuse(ipc.CodeUnavailable, fmt.Sprintf("`pasar show %d` says what became of it", id), "job #%d: its supervisor doesn't say what is on the screen: %v", id, err)
+		}
+		return typ, body, nil
+	})
+	if err != nil {
+		return err
+	}
+	b, err := answer.Encode(v)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, b)
+	return nil
 }
 
 // ended is a job once the daemon knows the end of an attempt of it.

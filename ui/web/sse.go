@@ -83,6 +83,18 @@ func (e *events) send(name, id string, data []byte) error {
 	return e.finish()
 }
 
+// add is send, but for sending it on: the next send does that, or begin.
+func (e *events) add(name, id string, data []byte) error {
+	if err := e.start(name, id); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open = false
+	_ = e.write(bytes.TrimSuffix(data, []byte("\n")))
+	return e.write([]byte("\n\n"))
+}
+
 // start begins an event whose data comes in pieces, up to finish.
 func (e *events) start(name, id string) error {
 	e.mu.Lock()
