@@ -19,6 +19,7 @@ const (
 	EventsFile = "events.jsonl" // what the job reports; its path is PASAR_EVENTS
 	ExitFile   = "exit.json"    // ExitRecord; written by temporary, sync, rename, directory sync
 	SupLogFile = "supervisor.log"
+	UsageFile  = "usage.json" // what it used over its life; the daemon's, written from time to time
 
 	PauseFile  = "pause"            // appears when the job is asked to save and end; its path is PASAR_PAUSE_FILE
 	MarkerFile = "checkpoint.ready" // a Marker, written by the job by rename before it exits ExitPaused; its path is PASAR_CHECKPOINT_READY

@@ -132,6 +132,7 @@ type Deps struct {
 	ReadGit GitReader                            // nil: no git is read
 	Certify func(pasar.AttemptKey, []byte) error // keeps the certificate of an attempt's end; nil: none is kept
 	Reports ReportReader                         // nil: only what running attempts report is known
+	Usage   UsageFiles                           // nil: what ended attempts used isn't known
 	Log     *slog.Logger
 	Reload  func() (changed, restart []string, err error)
 	Web     WebAccess // nil: no HTTP is served
@@ -199,6 +200,7 @@ type Daemon struct {
 	readers *turnstile // of outputs for verdicts
 	writers *turnstile // of certificates
 	reports *turnstile // readers of events files
+	courses *turnstile // readers and the writer of usage files
 }
 
 // ErrShutdown is the cause with which the daemon's context ends when a client asked for it.
@@ -220,6 +222,7 @@ func New(ctx context.Context, deps Deps, settings Settings) (*Daemon, error) {
 		readers: newTurnstile(outputReaders, outputPatience),
 		writers: newTurnstile(certificateWriters, certificatePatience),
 		reports: newTurnstile(reportReaders, reportPatience),
+		courses: newTurnstile(reportReaders, usagePatience),
 		started: deps.Clock.Now(),
 	}
 	d.settings.Store(&settings)
@@ -250,6 +253,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.effects.Go(func() { d.foresee(ctx) })
 	if d.lookout != nil {
 		d.effects.Go(func() { d.lookout.run(ctx) })
+		d.effects.Go(func() { d.keepUsage(ctx) })
 	}
 	err := d.loop(ctx)
 	cancel()

@@ -21,6 +21,7 @@ type lookout struct {
 	read   broadcast     // fired by each reading
 	rouse  chan struct{} // buffered: the loop is to look
 	stale  *time.Timer   // rouses the loop when readings stop
+	usages *usages
 
 	mu      sync.Mutex // guards what follows
 	due     []judgement
@@ -55,7 +56,7 @@ type peak struct {
 }
 
 func newLookout(d *Daemon) *lookout {
-	return &lookout{d: d, rouse: make(chan struct{}, 1), wish: map[string]pasar.Pace{}, peaks: map[pasar.AttemptKey]peak{},
+	return &lookout{d: d, rouse: make(chan struct{}, 1), usages: newUsages(), wish: map[string]pasar.Pace{}, peaks: map[pasar.AttemptKey]peak{},
 		starved: map[string]time.Time{}, health: newHealth(), dog: newWatchdog()}
 }
 
@@ -105,6 +106,7 @@ func (l *lookout) see(ctx context.Context, r pasar.Reading) {
 	v.sight = s
 	s.grow(old, v.tenants, set.Settle)
 	l.keepPeaks(s, p.active)
+	l.usages.see(s, p.active)
 	l.meetXids(old, s, inv, p.active)
 	l.latest.Store(s)
 	if len(r.GPUs) > 0 || r.Trouble != "" {

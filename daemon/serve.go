@@ -52,6 +52,7 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbReject:     (*Daemon).serveReject,
 	ipc.VerbMetrics:    (*Daemon).serveMetrics,
 	ipc.VerbEvents:     (*Daemon).serveEvents,
+	ipc.VerbUsage:      (*Daemon).serveUsage,
 	ipc.VerbToken:      (*Daemon).serveToken,
 	ipc.VerbWeb:        (*Daemon).serveWeb,
 	ipc.VerbChanges:    (*Daemon).serveChanges,

@@ -86,6 +86,9 @@ func (d *Daemon) tend(ctx context.Context, j *job) {
 	d.effects.Go(func() {
 		defer cancel()
 		d.tendAttempt(ctx, t, j)
+		if d.lookout != nil && ctx.Err() == nil {
+			d.lookout.usages.ended(t.handle.Key, d.Clock.Now())
+		}
 		if t.progress != nil { // the next attempt may have reported by now
 			d.latest.CompareAndDelete(j.ID, t.progress)
 		}

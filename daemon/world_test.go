@@ -217,6 +217,7 @@ type world struct {
 	wrap    func(*targettest.Fake) target.Target // what the daemon sees of the machine
 
 	certify  func(pasar.AttemptKey, []byte) error // nil: no certificates
+	usage    UsageFiles                           // nil: what was used isn't kept
 	reports  ReportReader                         // nil: no events files
 	dataDir  string
 	meter    Meter // nil: none
@@ -275,7 +276,7 @@ func (w *world) begin(crash func(b Batch, done bool) bool) *running {
 			w.nonces++
 			return fmt.Sprintf("nonce-%d", w.nonces)
 		},
-		User: "ada", UID: 1000, Pid: 7, DataDir: w.dataDir, Certify: w.certify, Reports: w.reports, Socket: "/run/pasard.sock",
+		User: "ada", UID: 1000, Pid: 7, DataDir: w.dataDir, Certify: w.certify, Reports: w.reports, Usage: w.usage, Socket: "/run/pasard.sock",
 		Meter: w.meter,
 	}, w.settings)
 	if err != nil {

@@ -51,7 +51,7 @@ null.
 ` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs, and ` + "`gpus --history 6h --json`" + ` with how they were used; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar events --json`" + ` with what befell a job; ` + "`pasar facts --json`" + ` with facts.
-What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `.
+What awaits approval, what an attempt reported of its progress and what it used, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics`, `usage` and `changes`" + `.
 The mascot is an answer of HTTP alone.
 ` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
 What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `; the last
@@ -73,6 +73,7 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("What was typed", "SentView")
 	g.section("What awaits approval", "ApprovalsView")
 	g.section("What an attempt reported", "MetricsView")
+	g.section("What an attempt used", "AttemptUsageView")
 	g.section("A job's life", "JobEventsView")
 	g.section("What changes", "ChangesView")
 	g.section("The mascot", "MascotView")

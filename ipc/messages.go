@@ -44,6 +44,7 @@ const (
 	VerbReject    Verb = "reject"
 	VerbMetrics   Verb = "metrics"
 	VerbEvents    Verb = "events"
+	VerbUsage     Verb = "usage"
 
 	VerbToken   Verb = "token"
 	VerbWeb     Verb = "web"
@@ -91,6 +92,7 @@ var Requests = []Request{
 	{VerbReject, true, false, "owner", "reject what awaits approval"},
 	{VerbMetrics, false, false, "owner", "what an attempt reported of its progress, as JSON"},
 	{VerbEvents, false, false, "owner", "what befell a job and what it reported, as JSON"},
+	{VerbUsage, false, false, "owner", "what an attempt used over its life, as JSON"},
 	{VerbToken, false, false, "owner", "the token that HTTP asks of others, or a fresh one"},
 	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first"},
 	{VerbChanges, false, true, "owner", "the jobs that match and the status, then what changes of them, as JSON"},
@@ -171,7 +173,7 @@ type ShowRequest struct {
 }
 
 // ViewAnswer holds one JSON value: a pasar.JobView, StatusView, GPUsView, PlanView,
-// StatsView, ApprovalsView, MetricsView, JobEventsView or GPUHistoryView.
+// StatsView, ApprovalsView, MetricsView, JobEventsView, AttemptUsageView or GPUHistoryView.
 type ViewAnswer struct {
 	JSON []byte `msgpack:"json"`
 }
@@ -351,6 +353,13 @@ type MetricsRequest struct {
 type EventsRequest struct {
 	Job     pasar.JobID `msgpack:"job"`
 	Attempt int         `msgpack:"attempt"` // only what is of this one; 0: all
+}
+
+// UsageRequest asks what an attempt used over its life.
+type UsageRequest struct {
+	Job     pasar.JobID `msgpack:"job"`
+	Attempt int         `msgpack:"attempt"` // 0: the latest
+	Points  int         `msgpack:"points"`  // at most so many; 0: pasar.MaxUsagePoints, which is the most
 }
 
 // TokenRequest asks for the token of the daemon's HTTP side.

@@ -172,6 +172,12 @@ func (c *Client) Events(ctx context.Context, r EventsRequest) ([]byte, error) {
 	return a.JSON, err
 }
 
+// Usage is the JSON of a pasar.AttemptUsageView: what an attempt used over its life.
+func (c *Client) Usage(ctx context.Context, r UsageRequest) ([]byte, error) {
+	a, err := call[ViewAnswer](ctx, c, VerbUsage, r)
+	return a.JSON, err
+}
+
 // Token is the token that HTTP asks of others than the user's own processes; fresh makes another.
 func (c *Client) Token(ctx context.Context, fresh bool) (string, error) {
 	a, err := call[TokenAnswer](ctx, c, VerbToken, TokenRequest{Fresh: fresh})

@@ -32,6 +32,7 @@ var apiRoutes = []route{
 	{"GET /api/jobs/{id}/wait", users, (*Server).wait},
 	{"GET /api/jobs/{id}/metrics", users, (*Server).metrics},
 	{"GET /api/jobs/{id}/events", users, (*Server).events},
+	{"GET /api/jobs/{id}/usage", users, (*Server).usage},
 }
 
 // jobID is the job that a path names.
@@ -82,6 +83,25 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) {
 		return c.Events(ctx, ipc.EventsRequest{Job: id, Attempt: attempt})
 	})
+}
+
+func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := only(q, "attempt", "points"); err != nil {
+		return err
+	}
+	req := ipc.UsageRequest{Job: id}
+	if req.Attempt, err = count(q, "attempt"); err != nil {
+		return err
+	}
+	if req.Points, err = count(q, "points"); err != nil {
+		return err
+	}
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Usage(ctx, req) })
 }
 
 // statsFor is how far back statistics go, if nothing is said.

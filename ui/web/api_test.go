@@ -206,6 +206,8 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 		"/api/jobs/1/metrics?attempt=x",
 		"/api/jobs/1/events?attempt=x",
 		"/api/jobs/1/events?kind=note",
+		"/api/jobs/1/usage?points=many",
+		"/api/jobs/1/usage?since=1h",
 	} {
 		if w := ask(t, s, "GET", path, "", nil); w.Code != 400 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)

@@ -47,6 +47,23 @@ func TestMascotsAreMadeOfTheirTemplate(t *testing.T) {
 	}
 }
 
+func TestTheGuideNamesEveryMood(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guide/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range ui.Moods {
+		if !bytes.Contains(text, []byte("`"+string(m)+"`")) {
+			t.Errorf("docs/guide/config.md doesn't name %s", m)
+		}
+	}
+	for _, p := range pictures {
+		if !bytes.Contains(text, []byte("`"+p.ext+"`")) {
+			t.Errorf("docs/guide/config.md doesn't name %s", p.ext)
+		}
+	}
+}
+
 // TestMascotsAreDrawingsAndNothingElse: what a picture could do harm with isn't in it.
 func TestMascotsAreDrawingsAndNothingElse(t *testing.T) {
 	drawing := []string{"svg", "g", "path", "rect", "circle", "ellipse"}
