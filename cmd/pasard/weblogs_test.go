@@ -150,13 +150,20 @@ func TestAJobIsFollowedOverHTTPFromItsWaitToItsEnd(t *testing.T) {
 	if len(ids) != 8 {
 		t.Fatalf("%q", ids)
 	}
-	l = h.listen(addr, "/api/jobs/1/logs?follow&lines=100", ids[1]) // it broke off after the first line
-	for _, line := range []string{" 50%go", "100%"} {
-		want("line", line)
+	first := ids[1]
+	for _, again := range []*listener{ // it broke off after the first line
+		h.listen(addr, "/api/jobs/1/logs?follow&lines=100", first),
+		h.listen(addr, "/api/jobs/1/logs?follow&lines=100&last_event_id="+first, ""),
+		h.listen(addr, "/api/jobs/1/logs?follow&lines=100&last_event_id=1:0", first), // it broke off once more: the browser's own word is the newer
+	} {
+		l = again
+		for _, line := range []string{" 50%go", "100%"} {
+			want("line", line)
+		}
+		want("attempt", `"attempt":2`)
+		for _, line := range []string{"try 2", " 50%go", "100%"} {
+			want("line", line)
+		}
+		want("end", `"state":"failed"`)
 	}
-	want("attempt", `"attempt":2`)
-	for _, line := range []string{"try 2", " 50%go", "100%"} {
-		want("line", line)
-	}
-	want("end", `"state":"failed"`)
 }

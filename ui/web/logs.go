@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,7 +35,7 @@ func (s *Server) logsQuery(r *http.Request) (q logsQuery, err error) {
 		return q, err
 	}
 	v := r.URL.Query()
-	if err := only(v, "attempt", "lines", "since", "stdout", "stderr", "raw", "last", "follow"); err != nil {
+	if err := only(v, "attempt", "lines", "since", "stdout", "stderr", "raw", "last", "follow", "last_event_id"); err != nil {
 		return q, err
 	}
 	for key, to := range map[string]*int{"attempt": &q.Attempt, "lines": &q.most, "last": &q.last} {
@@ -68,7 +69,8 @@ func (s *Server) logsQuery(r *http.Request) (q logsQuery, err error) {
 	case q.most > maxTail:
 		return q, refuse(ipc.CodeBadRequest, "without lines there are all", "lines: at most %d", maxTail)
 	}
-	return q, q.goOn(r.Header.Get("Last-Event-ID"))
+	// A browser sends the header when it connects again; a script that does so can't, and says it in the address.
+	return q, q.goOn(cmp.Or(r.Header.Get("Last-Event-ID"), v.Get("last_event_id")))
 }
 
 // goOn takes up the id of the event after which a stream is to go on.

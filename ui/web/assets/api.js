@@ -47,27 +47,63 @@ export function query(keys) {
   return s ? `?${s}` : "";
 }
 
+// streams are those that are listened to. A browser has six connections to a server, for all of its tabs together: a
+// stream of a page that nobody sees gives its own back, and goes on when somebody does.
+const streams = new Set();
+const unseenFor = 10000; // milliseconds
+let unseen;
+
+function rest() { for (const s of streams) s.rest(); }
+function goOn() { for (const s of streams) s.connect(); }
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(unseen);
+  if (document.hidden) unseen = setTimeout(rest, unseenFor);
+  else goOn();
+});
+addEventListener("pagehide", rest);
+addEventListener("pageshow", goOn);
+
 // stream listens to events until close. handlers are by the event's name and get the value; open and lost are told how
-// the connection is. The browser connects again by itself, except after a refusal: then this does, ever less often.
-export function stream(path, handlers, { open = () => {}, lost = () => {} } = {}) {
-  let source;
+// the connection is. The browser connects again by itself, except after a refusal: then this does, ever less often. With
+// resume the server can go on behind the last event that came; else each connection begins anew.
+export function stream(path, handlers, { open = () => {}, lost = () => {}, resume = false } = {}) {
+  let source = null;
   let timer;
   let wait = 1000;
-  let closed = false;
-  const connect = () => {
-    source = new EventSource(path);
-    source.onopen = () => { wait = 1000; open(); };
-    source.onerror = () => {
-      lost();
-      if (source.readyState === EventSource.CLOSED && !closed) {
-        timer = setTimeout(connect, wait);
+  let last = "";
+  const s = {
+    connect() {
+      if (source) return;
+      clearTimeout(timer);
+      source = new EventSource(resume && last ? `${path}${path.includes("?") ? "&" : "?"}last_event_id=${encodeURIComponent(last)}` : path);
+      source.onopen = () => { wait = 1000; open(); };
+      source.onerror = () => {
+        lost();
+        if (source?.readyState !== EventSource.CLOSED) return;
+        source = null;
+        if (!streams.has(s)) return;
+        timer = setTimeout(s.connect, wait);
         wait = Math.min(wait * 2, 30000);
+      };
+      for (const [name, f] of Object.entries(handlers)) {
+        source.addEventListener(name, (e) => {
+          if (e.lastEventId) last = e.lastEventId;
+          f(JSON.parse(e.data), e);
+        });
       }
-    };
-    for (const [name, f] of Object.entries(handlers)) {
-      source.addEventListener(name, (e) => f(JSON.parse(e.data), e));
-    }
+    },
+    rest() {
+      clearTimeout(timer);
+      source?.close();
+      source = null;
+    },
+    close() {
+      streams.delete(s);
+      s.rest();
+    },
   };
-  connect();
-  return { close() { closed = true; clearTimeout(timer); source.close(); } };
+  streams.add(s);
+  s.connect();
+  return s;
 }
