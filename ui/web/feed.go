@@ -13,7 +13,7 @@ import (
 
 // What may wait for a client of a stream of changes. One that falls further behind is told so, and then how all is.
 const (
-	maxBehind = 4 << 20 // bytes, with the view that it is being sent
+	maxBehind = 8 << 20 // bytes, with the view that it is being sent
 	maxViews  = 100
 )
 

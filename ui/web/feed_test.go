@@ -202,9 +202,9 @@ func TestAClientThatStopsReadingIsToldSoAndThenHowAllIs(t *testing.T) {
 func TestWhatWaitsForAClientIsBounded(t *testing.T) {
 	for _, c := range []struct{ piece, pieces, views int }{
 		{piece: 100, pieces: 1, views: maxViews},
-		{piece: 1 << 20, pieces: 1, views: 4},
-		{piece: 256 << 10, pieces: 8, views: 2},
-		{piece: 256 << 10, pieces: 17, views: 0}, // one that is too large in itself
+		{piece: 1 << 20, pieces: 1, views: 8},
+		{piece: 256 << 10, pieces: 8, views: 4},
+		{piece: 256 << 10, pieces: 33, views: 0}, // one that is too large in itself
 	} {
 		f := &feed{whole: true, views: make(chan []byte, maxViews)}
 		p := bytes.Repeat([]byte("x"), c.piece)

@@ -25,12 +25,13 @@ type browser struct {
 	writes   int
 	flushed  int           // bytes that were sent on
 	deadline chan struct{} // closed once the time of what is being written is over
+	late     func()        // closes it
 	timer    *time.Timer
 	more     chan struct{} // has one when more has been sent on
 }
 
 func newBrowser() *browser {
-	return &browser{head: http.Header{}, deadline: make(chan struct{}), more: make(chan struct{}, 1)}
+	return &browser{head: http.Header{}, deadline: make(chan struct{}), late: func() {}, more: make(chan struct{}, 1)}
 }
 
 func (b *browser) Header() http.Header { return b.head }
@@ -69,38 +70,21 @@ func (b *browser) FlushError() error {
 	return nil
 }
 
+// SetWriteDeadline moves the time from which on a write fails that begins later. One in the past ends that under way.
 func (b *browser) SetWriteDeadline(t time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := time.Until(t)
 	if left <= 0 {
-		select {
-		case <-b.deadline:
-		default:
-			close(b.deadline)
-		}
+		b.late()
 		return nil
 	}
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	select {
-	case <-b.deadline:
-		b.deadline = make(chan struct{})
-	default:
-	}
-	d := b.deadline
-	b.timer = time.AfterFunc(left, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if d == b.deadline {
-			select {
-			case <-d:
-			default:
-				close(d)
-			}
-		}
-	})
+	d := make(chan struct{})
+	b.deadline, b.late = d, sync.OnceFunc(func() { close(d) })
+	b.timer = time.AfterFunc(left, b.late)
 	return nil
 }
 
