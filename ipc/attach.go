@@ -227,6 +227,7 @@ type ExitFrame struct {
 	Exit   pasar.Exit
 	Offset int64
 	Error  string // launch error
+	Typed  int64  // bytes of IN from this client that were taken for the job; an older supervisor doesn't say
 }
 
 // RefusedFrame says why a connection or a request is refused.

@@ -244,6 +244,25 @@ func TestALineTooLongForTheTerminalIsNotLostInSilence(t *testing.T) {
 	r.end2(c)
 }
 
+func TestTheEndSaysHowMuchOfWhatWasTypedWasTaken(t *testing.T) {
+	r := start(t, "sh", "-c", "stty -echo; echo up; read x; exec sleep 1000")
+	c := r.attach(ipc.Hello{Mode: ipc.ModeType})
+	other := r.attach(ipc.Hello{Mode: ipc.ModeType, Offset: -1})
+	c.until("up\r\n")
+	other.send(ipc.AttachIn, &ipc.In{Data: []byte("it doesn't hold the keyboard")})
+	c.send(ipc.AttachIn, &ipc.In{Data: []byte("line\n")})
+	c.send(ipc.AttachIn, &ipc.In{Data: []byte("\x03")})
+	if e := c.readAll(io.Discard); e.Exit.Signal != 2 || e.Typed != 6 {
+		t.Errorf("%+v", e)
+	}
+	if e := other.readAll(io.Discard); e.Typed != 0 {
+		t.Errorf("of who typed nothing: %+v", e)
+	}
+	_ = other.conn.Close()
+	_ = c.conn.Close()
+	r.end()
+}
+
 func TestARemovedSocketComesBack(t *testing.T) {
 	r := start(t, "sleep", "1000")
 	path := r.holding().Socket

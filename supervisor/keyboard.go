@@ -242,6 +242,13 @@ func (k *keyboard) state() (holder *peer, size ipc.Size) {
 	return k.holder, k.size
 }
 
+// tookOf is how many bytes of what a typist typed were taken. After close it is final.
+func (k *keyboard) tookOf(p *peer) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return p.took
+}
+
 // typed passes on a typist's input, and waits while the job doesn't read what is there already. It
 // ends early when p no longer holds the keyboard, or gone is closed.
 func (k *keyboard) typed(p *peer, data []byte, gone <-chan struct{}) {
@@ -253,6 +260,7 @@ func (k *keyboard) typed(p *peer, data []byte, gone <-chan struct{}) {
 			return
 		}
 		n := k.in.typed(data)
+		p.took += int64(n)
 		k.struck(p, interruptKey(data[:n]))
 		data = data[n:]
 		k.mu.Unlock()

@@ -30,6 +30,7 @@ type peer struct {
 	mode atomic.Value // ipc.AttachMode, once greeted
 	buf  []byte       // of the writing goroutine
 	size ipc.Size     // guarded by the keyboard
+	took int64        // bytes that it typed and that were taken; guarded by the keyboard
 	who  string
 
 	noteMu sync.Mutex // guards notes

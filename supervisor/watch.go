@@ -194,7 +194,7 @@ func (v *viewer) exit() bool {
 	if st.State != ipc.AttemptEnded || v.a.output.lag(v.off) > 0 {
 		return false
 	}
-	_ = v.p.send(ipc.AttachExit, &ipc.ExitFrame{Exit: *st.Exit, Offset: v.off, Error: v.a.record.LaunchError})
+	_ = v.p.send(ipc.AttachExit, &ipc.ExitFrame{Exit: *st.Exit, Offset: v.off, Error: v.a.record.LaunchError, Typed: v.a.keys.tookOf(v.p)})
 	return true
 }
 

@@ -23,6 +23,7 @@ type double struct {
 	mu      sync.Mutex // guards what follows
 	path    string
 	welcome func(ipc.Hello) any
+	busy    bool // it doesn't notice that a client has sent all
 	l       net.Listener
 	call    []*caller
 }
@@ -117,7 +118,11 @@ func (d *double) serve(c *caller) {
 	for {
 		typ, body, err := c.Recv()
 		if err != nil {
-			_ = c.Close()
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if !d.busy {
+				_ = c.Close()
+			}
 			return
 		}
 		c.got <- received{typ, body}

@@ -183,24 +183,36 @@ func (h *handover) appCursor(ctx context.Context) (bool, error) {
 }
 
 // deliver types b, says that this is all, and waits for the supervisor to have taken it. How long that takes is the
-// job's affair: it may be busy, and what the terminal holds for it is bounded.
+// job's affair: it may be busy, and what the terminal holds for it is bounded. The job may end by it.
 func (h *handover) deliver(ctx context.Context, b []byte) error {
 	sent := make(chan error, 1)
 	go func() {
 		sent <- h.write(b)
 	}()
+	var failed error
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case err := <-sent:
-			if err != nil {
-				return problemf(ipc.CodeUnavailable, "type into job #%d: %v", h.job, err).hint("not all of it has arrived; the job may not be reading")
+			if sent = nil; err != nil {
+				failed = problemf(ipc.CodeUnavailable, "type into job #%d: %v", h.job, err).hint("not all of it has arrived; the job may not be reading")
+				_ = h.conn.SetReadDeadline(time.Now().Add(time.Second)) // it may still say that the job has ended
 			}
-			sent = nil
 		case f := <-h.frames:
-			if errors.Is(f.err, io.EOF) && (sent == nil || <-sent == nil) {
+			switch {
+			case errors.Is(f.err, io.EOF) && failed == nil && (sent == nil || <-sent == nil):
 				return nil // what isn't taken when a supervisor closes is a reset, not an end
+			case f.err != nil && failed != nil:
+				return failed
+			case f.typ == ipc.AttachExit:
+				var end ipc.ExitFrame
+				if err := ipc.DecodeBody(f.body, &end); err != nil {
+					return err
+				}
+				if end.Typed >= int64(len(b)) {
+					return nil
+				}
 			}
 			if err := h.check(f); err != nil {
 				return err

@@ -113,6 +113,20 @@ func TestSendIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
+func TestSendThatEndsTheJobHasTyped(t *testing.T) {
+	d := newDouble(t)
+	d.busy = true // with the job's end
+	for typed, code := range map[int64]int{1: 0, 0: exitRefused} {
+		r := d.sent(func(c *caller) {
+			c.typed(1)
+			c.send(ipc.AttachExit, &ipc.ExitFrame{Exit: pasar.Exit{Signal: 2}, Typed: typed})
+		}, "", "--keys", "C-c", "7")
+		if r.code != code || code == 0 && (r.out != "typed 1 byte into #7 train\n" || r.stderr != "") || code != 0 && !strings.Contains(r.stderr, "ended before everything was typed") {
+			t.Errorf("%d bytes taken: %+v", typed, r)
+		}
+	}
+}
+
 func TestAScreenIsText(t *testing.T) {
 	d := newDouble(t)
 	serve := func() {

@@ -17,7 +17,8 @@ import (
 const (
 	settleAfter  = 50 * time.Millisecond  // that what could still change waits for more before it is sent
 	partialEvery = 100 * time.Millisecond // at most so often the line under way is sent
-	slowTime     = 5 * time.Second        // who takes so long for a piece of lines is too slow for all of them
+	slowTime     = 5 * time.Second        // who takes so long for a piece of lines is too slow for all of them,
+	lagTime      = 10 * time.Second       // as is who falls so far behind what a job writes
 	lagLines     = 200                    // that whoever was too slow goes on with
 )
 
@@ -37,8 +38,9 @@ type follower struct {
 	partial string // the one that was sent
 	lined   bool   // lines were sent since
 	drew    time.Time
-	due     time.Time   // when what waits is to be settled; zero: nothing does
-	timer   *time.Timer // for due
+	least   time.Duration // that it was behind what the job wrote; negative: not known yet
+	due     time.Time     // when what waits is to be settled; zero: nothing does
+	timer   *time.Timer   // for due
 	err     error
 }
 
@@ -180,7 +182,7 @@ func (f *follower) begin(text *answer.Text, last []byte) error {
 	if err != nil {
 		return err
 	}
-	f.none, f.partial, f.lined, f.err = string(none), string(none), false, nil
+	f.none, f.partial, f.lined, f.least, f.err = string(none), string(none), false, -1, nil
 	f.lines = answer.NewLogLines(f.Job, attempt, text, func(line []byte, next int64) error {
 		f.lined = true
 		return f.e.add("line", eventID(attempt, next), line)
@@ -218,11 +220,24 @@ func (f *follower) piece(p answer.Piece) error {
 	if f.err = f.lines.Piece(p); f.err == nil && f.lined {
 		f.err = f.e.begin()
 	}
-	if f.err == nil && time.Since(began) > slowTime {
+	if f.err == nil && (time.Since(began) > slowTime || f.behind(p.At) > lagTime) {
 		f.err = errLagged
 	}
 	f.soon()
 	return f.err
+}
+
+// behind is how much further behind what the job writes the reader is than it has been: one that reads old output comes
+// nearer, at whatever speed, and so does one whose machine has another time. Output came at a time; mu is held.
+func (f *follower) behind(at time.Time) time.Duration {
+	if at.IsZero() {
+		return 0
+	}
+	now := max(0, time.Since(at))
+	if f.least < 0 || now < f.least {
+		f.least = now
+	}
+	return now - f.least
 }
 
 // soon settles in a while; mu is held.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,8 +21,9 @@ type tape struct {
 	attempts []string
 	more     chan string // of the last attempt; nil: it has ended
 	noPTY    bool
-	waits    int           // attempts that have yet to start
-	starts   chan struct{} // received from when one is waited for
+	at       func() time.Time // when what comes from more was written; nil: nobody knows
+	waits    int              // attempts that have yet to start
+	starts   chan struct{}    // received from when one is waited for
 	asked    []ipc.LogsRequest
 	fails    map[int]*ipc.Error // of an attempt
 	failShow error
@@ -91,6 +93,12 @@ func (d *tape) logs(ctx context.Context, r ipc.LogsRequest, to ipc.LogsReader) (
 				continue
 			}
 			d.attempts[n-1] += more
+			if d.at != nil {
+				at := d.at()
+				if err := to.Mark(ipc.LogsMark{Offset: int64(off), At: &at}); err != nil {
+					return ipc.LogsAnswer{}, err
+				}
+			}
 			if err := to.Bytes([]byte(more)); err != nil {
 				return ipc.LogsAnswer{}, err
 			}
@@ -295,6 +303,32 @@ func TestWhoIsTooSlowIsToldAndGoesOnWithTheLastLines(t *testing.T) {
 		if after := len(all) - at - 2; at == len(all) || after != lagLines || strings.HasPrefix(all[at+1], "attempt") {
 			t.Errorf("%d events, then lagged, then %d lines, of which the first is %q", at, after, all[min(at+1, len(all)-1)])
 		}
+	})
+}
+
+func TestWhoFallsBehindWhatAJobWritesIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ago atomic.Int64
+		d, b := &tape{attempts: []string{""}, more: make(chan string), at: func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }}, newBrowser()
+		done := make(chan error)
+		go func() { done <- d.follows(t, b, "", "") }()
+		for _, far := range []time.Duration{time.Hour, time.Minute, 0, lagTime} { // old output comes faster than it was written
+			ago.Store(int64(far))
+			d.more <- far.String() + "\n"
+			time.Sleep(time.Second)
+		}
+		if strings.Contains(b.text(), "lagged") {
+			t.Error(b.text())
+		}
+		ago.Store(int64(lagTime + time.Second))
+		d.more <- "late\n"
+		time.Sleep(time.Second)
+		close(d.more)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		wantEvents(t, b, "attempt 1:0", "line 1:7 1h0m0s", "line 1:12 1m0s", "line 1:15 0s", "line 1:19 10s", "lagged",
+			"line 1:7 1h0m0s", "line 1:12 1m0s", "line 1:15 0s", "line 1:19 10s", "line 1:24 late", `end,"attempt":1,"state":"completed","error":null}`)
 	})
 }
 
