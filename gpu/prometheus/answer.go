@@ -95,7 +95,9 @@ func (c *Client) ask(ctx context.Context, base, query string, g grid) ([]series,
 }
 
 // stamp is the time of a point as Prometheus reads it.
-func stamp(g grid, i int) string { return strconv.FormatInt(g.at(i).Unix(), 10) }
+func stamp(g grid, i int) string {
+	return strconv.FormatFloat(float64(g.at(i).UnixMilli())/1000, 'f', 3, 64)
+}
 
 // A saidError is Prometheus's own.
 type saidError struct{ text string }

@@ -161,8 +161,9 @@ func gridOf(since, until time.Time, points int) grid {
 	return grid{first, step, max(0, min(n, points))}
 }
 
-// at is the time at which Prometheus is asked for a point: its end, since what it answers is of the time before.
-func (g grid) at(i int) time.Time { return g.first.Add(time.Duration(i+1) * g.step) }
+// at is the time at which Prometheus is asked for a point, since what it answers is of the time before: the last
+// millisecond of the step. Whether a range has its first moment in it depends on the version; nothing is in that one.
+func (g grid) at(i int) time.Time { return g.first.Add(time.Duration(i+1)*g.step - time.Millisecond) }
 
 // fill puts values where they belong. What isn't a number, or can't be, is as if it wasn't there.
 func (g grid) fill(points []pasar.GPUSampleView, values []value, q *quantity) {

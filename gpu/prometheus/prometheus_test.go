@@ -33,7 +33,7 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	number := func(key string) int64 {
-		n, err := strconv.ParseInt(r.FormValue(key), 10, 64)
+		n, err := strconv.ParseInt(strings.TrimSuffix(r.FormValue(key), ".999"), 10, 64)
 		if err != nil || n <= 0 {
 			d.t.Errorf("%s: %q", key, r.FormValue(key))
 		}
@@ -60,8 +60,8 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&b, `{"metric":{"uuid":%q},"values":[`, uuid)
 			comma := ""
 			for at := start; at <= end; at += step {
-				if v := f(uuid, time.Unix(at-step, 0)); v != "" {
-					fmt.Fprintf(&b, `%s[%d.000,"%s"]`, comma, at, v)
+				if v := f(uuid, time.Unix(at+1-step, 0)); v != "" {
+					fmt.Fprintf(&b, `%s[%d.999,"%s"]`, comma, at, v)
 					comma = ","
 				}
 			}
