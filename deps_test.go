@@ -48,6 +48,8 @@ var table = []rule{
 		"devices are described in pasar's nouns; the vendor's library stays behind gpu/nvml"},
 	{"gpu/nvml", []string{"pasar", "gpu"}, nil,
 		"the only importer of the vendor's library is a leaf, so that all else builds and runs without it"},
+	{"gpu/prometheus", []string{"pasar"}, nil,
+		"what is asked of another server over HTTP is the business of one leaf, which knows nothing of devices"},
 	{"target", []string{"pasar"}, nil,
 		"the interface of a place where jobs run has no policy and no transport"},
 	{"target/targettest", []string{"pasar", "target"}, nil,

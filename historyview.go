@@ -2,10 +2,12 @@ package pasar
 
 import "time"
 
-// A GPUHistoryView is `pasar gpus --history 6h --json`: how GPUs were used, from pasar's own samples.
+// A GPUHistoryView is `pasar gpus --history 6h --json`: how GPUs were used, from pasar's own samples, or of longer ago than a
+// day from a Prometheus.
 type GPUHistoryView struct {
 	Schema int             `json:"schema"`
-	Source string          `json:"source"` // where it comes from: samples, which are pasar's own
+	Source string          `json:"source"` // where it comes from: samples, which are pasar's own; or prometheus
+	Note   *string         `json:"note"`   // why it isn't all that was asked for; null: it is
 	Step   Duration        `json:"step"`   // from one point to the next; a multiple of 10 s
 	From   time.Time       `json:"from"`   // of the first point, if there is one
 	Until  time.Time       `json:"until"`

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +58,19 @@ func checkAddress(s string) error {
 		return fmt.Errorf("%q has no port from 1 to 65535", pasar.Clean(s))
 	}
 	return nil
+}
+
+// webURL takes where something is served over HTTP. It is shown by `pasar config`, so it holds no password.
+func webURL(field func(*Config) *string) func(*Config, any) error {
+	return func(c *Config, v any) error {
+		s, _ := v.(string)
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return refuse(v, "a URL such as http://127.0.0.1:9090, without a name, password or query")
+		}
+		*field(c) = s
+		return nil
+	}
 }
 
 func addresses(at func(*Config) *[]string) func(*Config, any) error {

@@ -54,6 +54,8 @@ type Config struct {
 	AllowedHosts []string // names under which it may be asked, beside those of the addresses
 	MascotDir    string   // pictures that stand in for the mascot's; it need not exist unless it was set
 
+	PrometheusURL string // that knows how GPUs were used for longer than pasar does; empty: none
+
 	Paths Paths
 
 	dataDir string         // as set; empty: the default

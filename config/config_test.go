@@ -122,7 +122,7 @@ func TestEveryKeyIsReadAndSaysWhereItCameFrom(t *testing.T) {
 		c.Paths.Data != filepath.Join(env["HOME"], "elsewhere") {
 		t.Errorf("read: %+v", c)
 	}
-	if c.KernelLog != "/var/log/kern.log" || c.External != pasar.ExternalAvoid || c.IdleMiB != 65 || !c.ByIndex ||
+	if c.PrometheusURL != "http://localhost:9090" || c.KernelLog != "/var/log/kern.log" || c.External != pasar.ExternalAvoid || c.IdleMiB != 65 || !c.ByIndex ||
 		!slices.Equal(c.GPUOrder, []string{"1", "GPU-abc"}) || !slices.Equal(c.GPUExclude, []string{"7"}) || c.ReleaseTimeout != 121e9 || c.Settle != 11e9 ||
 		c.PressureSome != 0.2 || c.PressureFree != 0.06 || c.PressureSustain != 31e9 || c.HotC != 86 || c.NVMLLibrary != "/usr/lib/libnvml.so" || c.MascotDir != filepath.Join(env["HOME"], "m") {
 		t.Errorf("read: %+v", c)
@@ -189,7 +189,9 @@ func TestAMistakeIsOneLineWithFileLineKeyAndWhatIsAllowed(t *testing.T) {
 		{"[hooks]\non_fail = \"x\"", `on_fail: want a command as a list`},
 		{"[[clouds]]\nx = 1", ":1: clouds: bad value a table: want a table"},
 		{"bind = [1]", `:1: bind: bad value [1]: want a list of strings`},
-		{"prometheus_url = [\"" + strings.Repeat("x", 500) + "\"]", "…: want a string"},
+		{"prometheus_url = [\"" + strings.Repeat("x", 500) + "\"]", "…: want a URL such as"},
+		{"prometheus_url = \"localhost:9090\"", `:1: prometheus_url: bad value "localhost:9090": want a URL`},
+		{"prometheus_url = \"http://ada:pw@p\"", "without a name, password or query"},
 		{"autostart = true\nautostart = true", ":2: "},
 		{"autostart = ", ":1: "},
 		{"a\x1bb = 1", ":1: "},

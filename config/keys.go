@@ -127,9 +127,16 @@ var keys = []key{
 	{name: "mascot_dir", about: "pictures for the web pages' mascot, named after its moods, such as busy.png, instead of pasar's own",
 		usual: "~/.config/pasar/mascot", live: true, path: true, set: absolute(func(c *Config) *string { return &c.MascotDir }),
 		get: func(c *Config) any { return c.MascotDir }},
+	{name: "prometheus_url", about: "the Prometheus that is asked how GPUs were used more than a day ago: http://127.0.0.1:9090",
+		usual: "none", live: true, set: webURL(func(c *Config) *string { return &c.PrometheusURL }),
+		get: func(c *Config) any {
+			if c.PrometheusURL == "" {
+				return nil
+			}
+			return c.PrometheusURL
+		}},
 
 	late("scrollback_lines", "lines of a job's screen that are kept", isCount),
-	late("prometheus_url", "where past GPU use is asked", isString),
 	latePath("pull_dir", "where results of cloud jobs go"),
 	late("pull_min_free", "disk space that pulling leaves free", isSize),
 	late("pull_max", "the largest result pulled by itself; 0 is no bound", isSize),

@@ -151,13 +151,6 @@ func isBool(v any) error {
 	return nil
 }
 
-func isString(v any) error {
-	if _, ok := v.(string); !ok {
-		return refuse(v, "a string")
-	}
-	return nil
-}
-
 func isAbsolute(v any) error {
 	s, ok := v.(string)
 	if !ok || !filepath.IsAbs(s) || strings.IndexByte(s, 0) >= 0 {

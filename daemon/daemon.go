@@ -119,6 +119,13 @@ type GPUHistory interface {
 	View(since, until time.Time, points int) pasar.GPUHistoryView
 }
 
+// A LongHistory is how GPUs were used, as somebody else knows it who keeps it for longer.
+type LongHistory interface {
+	// View is the history between two times of the GPUs with these UUIDs, as the one at a URL knows it: as that of a
+	// GPUHistory. An error is one line.
+	View(ctx context.Context, url string, uuids []string, since, until time.Time, points int) (pasar.GPUHistoryView, error)
+}
+
 // Deps is what the daemon is made of.
 type Deps struct {
 	Journal Journal
@@ -126,6 +133,7 @@ type Deps struct {
 	Target  target.Target // the local machine
 	Meter   Meter         // nil: nobody looks, and the ledger is all there is
 	Past    GPUHistory    // of the meter's readings; nil: none is kept
+	Longer  LongHistory   // asked for times that Past doesn't go back to, if a URL is set; nil: nobody is
 	Clock   Clock
 	Boot    string                               // boot id, for durations over restarts
 	Random  func() string                        // a fresh random word, for nonces and stop ids
@@ -164,6 +172,8 @@ type Settings struct {
 	PressureFree   float64        // the part of RAM that must stay available
 	PressureFor    time.Duration  // how long pressure must last
 	HotC           float64        // degrees from which a GPU is shown as hot
+
+	PrometheusURL string // where Longer asks; empty: nowhere
 }
 
 // A Daemon owns the state of all jobs. Make one with New, then Run it.
@@ -180,6 +190,7 @@ type Daemon struct {
 	latest  sync.Map // pasar.JobID → *progress of running attempts
 	usuals  sync.Map // fingerprint → usual, as committed
 	changed broadcast
+	said    atomic.Pointer[string] // what was wrong when Longer was asked last; nil: nothing
 
 	looks    chan looking  // unbuffered: taken up by the loop alone
 	asks     chan struct{} // for a forecast; buffered

@@ -11,16 +11,19 @@ import (
 	"pasar/ipc"
 )
 
-// pastKept is how far back a history of GPUs goes.
-const pastKept = 24 * time.Hour
+const (
+	pastKept   = 24 * time.Hour      // how far back a history of GPUs goes
+	longerKept = 30 * 24 * time.Hour // and one that others keep
+	pastSlack  = time.Minute         // who asks for a day counts it from a little earlier
+)
 
 // serveGPUHistory answers with how GPUs were used.
-func (d *Daemon) serveGPUHistory(_ context.Context, c *ipc.Call) error {
+func (d *Daemon) serveGPUHistory(ctx context.Context, c *ipc.Call) error {
 	var r ipc.GPUHistoryRequest
 	if err := c.Bind(&r); err != nil {
 		return err
 	}
-	v, err := d.gpuHistory(r)
+	v, err := d.gpuHistory(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -28,8 +31,9 @@ func (d *Daemon) serveGPUHistory(_ context.Context, c *ipc.Call) error {
 }
 
 // gpuHistory is what was kept of a span of time, with what the inventory knows of the GPUs. Nothing of the future is
-// told, which there is where the clock went back.
-func (d *Daemon) gpuHistory(r ipc.GPUHistoryRequest) (v pasar.GPUHistoryView, err error) {
+// told, which there is where the clock went back. Of longer ago than a day it is what somebody else kept, if anybody
+// can be asked; else a note says what is missing.
+func (d *Daemon) gpuHistory(ctx context.Context, r ipc.GPUHistoryRequest) (v pasar.GPUHistoryView, err error) {
 	if d.Past == nil {
 		return v, &ipc.Error{Code: ipc.CodeUnsupported, Message: "this pasard keeps no history of GPUs"}
 	}
@@ -52,12 +56,52 @@ func (d *Daemon) gpuHistory(r ipc.GPUHistoryRequest) (v pasar.GPUHistoryView, er
 	if r.Until.After(now) {
 		r.Until = now
 	}
-	if first := now.Add(-pastKept); r.Since.Before(first) {
-		r.Since = first
+	var note string
+	first := now.Add(-pastKept)
+	if r.Since.Before(first.Add(-pastSlack)) {
+		v, note = d.longerHistory(ctx, r, now)
+		if ctx.Err() != nil {
+			return v, context.Cause(ctx)
+		}
 	}
-	v = d.Past.View(r.Since, r.Until, r.Points)
+	if v.Schema == 0 {
+		if r.Since.Before(first) {
+			r.Since = first
+		}
+		v = d.Past.View(r.Since, r.Until, r.Points)
+	}
+	v.Note = pasar.Known(note)
 	d.nameGPUs(v.GPUs)
 	return v, nil
+}
+
+// longerHistory is the history that somebody else kept, or an empty view and why there is none.
+func (d *Daemon) longerHistory(ctx context.Context, r ipc.GPUHistoryRequest, now time.Time) (v pasar.GPUHistoryView, note string) {
+	url := d.settings.Load().PrometheusURL
+	if d.Longer == nil || url == "" {
+		return v, "pasar itself keeps a day; `prometheus_url` in the configuration names a Prometheus that has more"
+	}
+	if first := now.Add(-longerKept); r.Since.Before(first) {
+		r.Since = first
+	}
+	var uuids []string
+	for _, g := range d.pub.Load().machines[pasar.LocalMachine].GPUs {
+		if g.UUID != "" && !g.Virtual {
+			uuids = append(uuids, g.UUID)
+		}
+	}
+	v, err := d.Longer.View(ctx, url, uuids, r.Since, r.Until, r.Points)
+	if err == nil {
+		if d.said.Swap(nil) != nil {
+			d.Log.Info("Prometheus can be asked again", "url", url)
+		}
+		return v, ""
+	}
+	said := err.Error()
+	if last := d.said.Swap(&said); ctx.Err() == nil && (last == nil || *last != said) { // once, however often it is asked
+		d.Log.Warn("Prometheus can't be asked how GPUs were used; what pasar kept is told instead", "error", err)
+	}
+	return pasar.GPUHistoryView{}, "this is of the last day, which pasar itself keeps: Prometheus can't be asked (" + pasar.Clean(said) + ")"
 }
 
 // nameGPUs says what GPUs are, of those that are there now, and orders them: as the inventory does, then the rest.

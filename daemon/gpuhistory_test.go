@@ -1,7 +1,11 @@
 package daemon
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +41,7 @@ func codeOf(err error) ipc.Code {
 func TestAHistoryOfGPUsIsBoundedAndNotOfTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorld(t, 2).start(nil)
-		if _, err := d.gpuHistory(ipc.GPUHistoryRequest{}); codeOf(err) != ipc.CodeUnsupported {
+		if _, err := d.gpuHistory(t.Context(), ipc.GPUHistoryRequest{}); codeOf(err) != ipc.CodeUnsupported {
 			t.Errorf("without a history: %v", err)
 		}
 		past := &fakePast{}
@@ -59,7 +63,7 @@ func TestAHistoryOfGPUsIsBoundedAndNotOfTheFuture(t *testing.T) {
 			{name: "backwards", ask: ipc.GPUHistoryRequest{Since: ago(1), Until: ago(2)}, code: ipc.CodeBadRequest},
 		} {
 			*past = fakePast{}
-			_, err := d.gpuHistory(c.ask)
+			_, err := d.gpuHistory(t.Context(), c.ask)
 			if codeOf(err) != c.code || !past.since.Equal(c.since) || !past.until.Equal(c.until) || past.points != c.points {
 				t.Errorf("%s: %v, asked for %+v", c.name, err, past)
 			}
@@ -73,7 +77,7 @@ func TestAHistoryNamesTheGPUsThatAreThere(t *testing.T) {
 		synctest.Wait()
 		there := machineNow(t, d).GPUs
 		d.Past = &fakePast{uuids: []string{"A-gone", there[1].UUID, there[0].UUID}}
-		v, err := d.gpuHistory(ipc.GPUHistoryRequest{})
+		v, err := d.gpuHistory(t.Context(), ipc.GPUHistoryRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,6 +89,84 @@ func TestAHistoryNamesTheGPUsThatAreThere(t *testing.T) {
 		}
 		if g := v.GPUs[2]; g.UUID != "A-gone" || g.Index != nil || g.Name != nil || g.Mem != nil {
 			t.Errorf("a GPU that isn't there now: %+v", g)
+		}
+	})
+}
+
+// A fakeLonger has what it was given, and remembers what it was asked.
+type fakeLonger struct {
+	url          string
+	uuids        []string
+	since, until time.Time
+	points, n    int
+	err          error
+}
+
+func (l *fakeLonger) View(_ context.Context, url string, uuids []string, since, until time.Time, points int) (pasar.GPUHistoryView, error) {
+	l.url, l.uuids, l.since, l.until, l.points = url, uuids, since, until, points
+	l.n++
+	if l.err != nil {
+		return pasar.GPUHistoryView{}, l.err
+	}
+	return pasar.GPUHistoryView{Schema: pasar.Schema, Source: "prometheus", GPUs: []pasar.GPUSeriesView{{UUID: uuids[len(uuids)-1]}}}, nil
+}
+
+func TestAHistoryOfLongerThanADayIsAskedOfWhoeverKeptIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newWorld(t, 2).start(nil)
+		synctest.Wait()
+		there := machineNow(t, d).GPUs
+		past, longer := &fakePast{}, &fakeLonger{}
+		var log bytes.Buffer
+		d.Past, d.Longer, d.Log = past, longer, slog.New(slog.NewTextHandler(&log, nil))
+		now := d.Clock.Now()
+		ago := func(h time.Duration) time.Time { return now.Add(-h * time.Hour) }
+		ask := func(r ipc.GPUHistoryRequest) pasar.GPUHistoryView {
+			t.Helper()
+			v, err := d.gpuHistory(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		week := ipc.GPUHistoryRequest{Since: ago(7 * 24), Points: 10}
+		if v := ask(week); v.Source != "samples" || v.Note == nil || !strings.Contains(*v.Note, "`prometheus_url`") || longer.n > 0 || !past.since.Equal(ago(24)) {
+			t.Errorf("nobody to ask: %+v", v)
+		}
+		s := *d.settings.Load()
+		s.PrometheusURL = "http://p:9090"
+		d.SetSettings(s)
+		if v := ask(ipc.GPUHistoryRequest{Since: ago(24).Add(-time.Second)}); v.Source != "samples" || v.Note != nil || longer.n > 0 {
+			t.Errorf("a day: %+v", v)
+		}
+		v := ask(week)
+		if v.Source != "prometheus" || v.Note != nil || longer.url != s.PrometheusURL || len(longer.uuids) != 2 || longer.uuids[0] != there[0].UUID || !longer.since.Equal(ago(7*24)) || !longer.until.Equal(now) || longer.points != 10 {
+			t.Errorf("a week: %+v, asked for %+v", v, longer)
+		}
+		if g := v.GPUs[0]; g.UUID != there[1].UUID || g.Index == nil || *g.Index != there[1].Index || g.Name == nil || g.Mem == nil {
+			t.Errorf("its GPU: %+v", g)
+		}
+		if ask(ipc.GPUHistoryRequest{Since: ago(24 * 365), Until: ago(48)}); !longer.since.Equal(ago(30*24)) || !longer.until.Equal(ago(48)) {
+			t.Errorf("a year: asked for %+v", longer)
+		}
+		longer.err = errors.New("http://p:9090: connection refused\x1b[2J")
+		for range 3 {
+			v = ask(week)
+			if v.Source != "samples" || v.Note == nil || !strings.Contains(*v.Note, "connection refused") || strings.Contains(*v.Note, "\x1b") || !past.since.Equal(ago(24)) {
+				t.Errorf("it can't be asked: %+v", v)
+			}
+		}
+		longer.err = nil
+		ask(week)
+		ask(week)
+		if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "can't be asked") || !strings.Contains(log.String(), "again") {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		longer.err = context.Canceled
+		if _, err := d.gpuHistory(gone, week); !errors.Is(err, context.Canceled) {
+			t.Errorf("who asked is gone: %v", err)
 		}
 	})
 }

@@ -50,18 +50,20 @@ null.
 
 ` + "`pasar show --json`, `why --json`, `ls --json`, `wait --json` and `submit --json`" + ` answer with jobs; ` + "`pasar status --json`" + `
 with a status; ` + "`gpus --json`, `drain --json` and `undrain --json`" + ` with GPUs, and ` + "`gpus --history 6h --json`" + ` with how they were used; ` + "`submit --dry-run --json` and `bid --dry-run --json`" + ` with a dry run;
-` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar events --json`" + ` with what befell a job; ` + "`pasar facts --json`" + ` with facts.
-What awaits approval, what an attempt reported of its progress and what it used, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics`, `usage` and `changes`" + `.
-The mascot is an answer of HTTP alone.
-` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`pasar facts --json`" + ` with facts.
-What awaits approval, the progress that an attempt reported, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics` and `changes`" + `; the last
-are what ` + "`/api/stream`" + ` streams.
+` + "`stats --json`" + ` with statistics; ` + "`plan --json`" + ` with what became of a trace; ` + "`pasar screen --json`" + ` with a screen and ` + "`pasar send --json 42 yes`" + ` with what was typed; ` + "`logs --json`" + ` with lines of output;
+` + "`pasar events --json`" + ` with what befell a job; ` + "`pasar facts --json`" + ` with facts; ` + "`cancel --json`, `hold --json`" + ` and the like with what became of each job.
+What awaits approval, what an attempt reported of its progress and what it used, and what changes of jobs, are answers of the protocol, to ` + "`approvals`, `metrics`, `usage` and `changes`" + `;
+HTTP has them as well. The mascot is an answer of HTTP alone.
 A certificate is a file, which ` + "`certificate`" + ` of an attempt names.
 `
 
 func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g := newGenerator(t, "..")
 	g.out.WriteString(jsonHead)
+	g.out.WriteString(jsonHTTP)
+	for _, path := range []string{"../answer/outcome.go", "../answer/submit.go", "../answer/wait.go", "../answer/error.go", "../answer/logs.go"} {
+		g.read(path)
+	}
 	g.section("A job", "JobView")
 	g.section("The status", "StatusView")
 	g.section("GPUs", "GPUsView")
@@ -77,6 +79,11 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("A job's life", "JobEventsView")
 	g.section("What changes", "ChangesView")
 	g.section("The mascot", "MascotView")
+	g.section("An error", "ErrorView")
+	g.section("What became of jobs", "OutcomesView")
+	g.section("A group", "GroupView")
+	g.section("A line of output", "logLine")
+	g.section("A wait that took too long", "TimedOutView")
 	g.facts()
 	for _, path := range []string{"../daemon/certificate.go", "../autopsy/autopsy.go", "../autopsy/xid.go"} {
 		g.read(path)

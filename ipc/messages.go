@@ -85,7 +85,7 @@ var Requests = []Request{
 	{VerbDrain, true, false, "owner", "let nothing more start on a machine or a GPU"},
 	{VerbUndrain, true, false, "owner", "end a drain"},
 	{VerbGPUs, false, false, "owner", "every GPU with its memory, use and processes, as JSON"},
-	{VerbGPUHistory, false, false, "owner", "how GPUs were used over the last day, as JSON"},
+	{VerbGPUHistory, false, false, "owner", "how GPUs were used, as JSON"},
 	{VerbStats, false, false, "owner", "what became of jobs over a span of time, as JSON"},
 	{VerbApprovals, false, false, "owner", "what awaits a person's approval, as JSON"},
 	{VerbApprove, true, false, "owner", "approve plans at what they cost at most; only a person may, never an agent"},
@@ -290,7 +290,8 @@ const (
 	MaxGPUPoints     = 8640 // all that is kept: 24 h at 10 s
 )
 
-// GPUHistoryRequest asks how GPUs were used. More than the last 24 h isn't kept, and isn't an error.
+// GPUHistoryRequest asks how GPUs were used. Of more than the last 24 h a Prometheus is asked, if one is configured; else it
+// isn't known, and isn't an error.
 type GPUHistoryRequest struct {
 	Since  time.Time `msgpack:"since"`  // zero: 24 h before Until
 	Until  time.Time `msgpack:"until"`  // zero: now

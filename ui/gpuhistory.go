@@ -13,18 +13,25 @@ const (
 	leastSpark = 8
 	mostSpark  = 72
 	statsWidth = 50   // "min 2 GiB  mean 87.7 GiB  max 132 GiB of 139 GiB" and a little
-	mostPoints = 8640 // of a day at 10 s: more is no history of pasar's
+	mostPoints = 8640 // of a day at 10 s, which is all that can be asked for
 )
 
 // GPUHistory is the memory and the use of each GPU over a time, as lines with the least, the mean and the most:
 // `pasar gpus --history 6h`.
 func GPUHistory(v *pasar.GPUHistoryView, now time.Time, s Style) string {
 	p := &page{s: s}
+	if v.Note != nil {
+		p.hang(pasar.Clean(*v.Note), 2)
+	}
 	if len(v.GPUs) == 0 {
 		p.line("no GPU was seen in that time")
 		return p.b.String()
 	}
-	p.hang(s.Dim(When(v.From, now)+" to "+When(v.Until, now)+", a point every "+v.Step.String()), 2)
+	from := ""
+	if v.Source == "prometheus" {
+		from = ", from Prometheus"
+	}
+	p.hang(s.Dim(When(v.From, now)+" to "+When(v.Until, now)+", a point every "+v.Step.String()+from), 2)
 	for i := range v.GPUs {
 		g := &v.GPUs[i]
 		p.hang(s.Bold(seriesName(g)), 2)

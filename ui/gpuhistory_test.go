@@ -3,6 +3,7 @@ package ui
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,11 @@ func ups() *pasar.GPUHistoryView {
 func TestAHistoryOfGPUsIsSeenAtAGlance(t *testing.T) {
 	golden(t, "gpuhistory.txt", GPUHistory(ups(), now, Style{}))
 	golden(t, "gpuhistory-80.txt", GPUHistory(ups(), now, Style{Width: 80}))
+	longer := ups()
+	longer.Source, longer.Note = "prometheus", ptr("all that\x1b[2J is known")
+	if got := GPUHistory(longer, now, Style{}); !strings.HasPrefix(got, "all that\\x1b[2J is known\n") || !strings.Contains(got, "every 1m, from Prometheus\n") {
+		t.Error(got)
+	}
 	if got := GPUHistory(&pasar.GPUHistoryView{}, now, Style{}); got != "no GPU was seen in that time\n" {
 		t.Errorf("%q", got)
 	}

@@ -68,7 +68,7 @@ func gpusView() pasar.GPUsView {
 
 func gpuHistoryView() pasar.GPUHistoryView {
 	size, f, index, name := 3*pasar.GiB, 12.5, 0, "H200"
-	return pasar.GPUHistoryView{Schema: pasar.Schema, Source: "samples", Step: pasar.Duration(30 * time.Second), From: at, Until: at.Add(time.Hour), GPUs: []pasar.GPUSeriesView{
+	return pasar.GPUHistoryView{Schema: pasar.Schema, Source: "samples", Note: pasar.Known("n"), Step: pasar.Duration(30 * time.Second), From: at, Until: at.Add(time.Hour), GPUs: []pasar.GPUSeriesView{
 		{Index: &index, UUID: "GPU-1", Name: &name, Mem: &size, Points: []pasar.GPUSampleView{{At: at, Used: &size, Util: &f, TempC: &f, PowerW: &f}, {At: at.Add(time.Minute)}}},
 		{UUID: "GPU-2", Points: []pasar.GPUSampleView{}}}}
 }

@@ -17,7 +17,8 @@ func gpusCommand() *command {
 why and what would mend it. The bar is memory in use, then what is claimed beyond that. MIG instances stand below their GPU.
 
 With --history it is how each was used until now, from pasar's own samples: every 10 seconds, over a day, kept over restarts of the
-daemon. Of memory the most of each point counts, of use the mean; a gap is when nobody looked.`,
+daemon. Of memory the most of each point counts, of use the mean; a gap is when nobody looked. Of longer ago, up to 30 days, the
+Prometheus is asked that prometheus_url in the configuration names; if it can't be, a line says so.`,
 		examples: []example{
 			{"pasar gpus", "what there is, and who is on it"},
 			{"pasar gpus --watch", "every two seconds, until q"},
@@ -26,7 +27,7 @@ daemon. Of memory the most of each point counts, of use the mean; a gap is when 
 		},
 		setup: func(f *flags) action {
 			watch := f.Bool("watch", false, "again every two seconds, until q or Ctrl-C; with --json one value a line")
-			history := define(f, "history", "", "TIME", "how they were used over such a time until now, up to 24h", parseHistory)
+			history := define(f, "history", "", "TIME", "how they were used over such a time until now: up to 24h, or 30d with prometheus_url", parseHistory)
 			return func(ctx context.Context, c *call) error {
 				if err := c.noArgs(); err != nil {
 					return err
@@ -60,8 +61,8 @@ func (c *call) gpus(ctx context.Context) (picture, error) {
 // parseHistory reads how far back a history is to go.
 func parseHistory(s string) (pasar.Duration, error) {
 	d, err := pasar.ParseDuration(s)
-	if err == nil && (d < pasar.Duration(10*time.Second) || d > pasar.Duration(24*time.Hour)) {
-		err = errors.New("it is 10s to 24h")
+	if err == nil && (d < pasar.Duration(10*time.Second) || d > pasar.Duration(30*24*time.Hour)) {
+		err = errors.New("it is 10s to 30d")
 	}
 	return d, err
 }

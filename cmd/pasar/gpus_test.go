@@ -29,10 +29,13 @@ func TestAHistoryOfGPUsGoesBackAsFarAsItIsAsked(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, r.out)
 		}
 	}
+	if r := f.run("gpus", "--history", "7d"); r.code != 0 || time.Since(asked.Since) < 7*24*time.Hour {
+		t.Errorf("asked for %+v: %d %s", asked, r.code, r.stderr)
+	}
 	if r := f.run("gpus", "--history", "6h", "--json"); r.out != string(view)+"\n" {
 		t.Errorf("as JSON: %s", r.out)
 	}
-	for _, span := range []string{"25h", "1s", "-6h", "6", ""} {
+	for _, span := range []string{"31d", "1s", "-6h", "6", ""} {
 		if r := f.run("gpus", "--history", span); r.code != exitUsage || !strings.Contains(r.stderr, "--history") {
 			t.Errorf("--history %q: %d %s", span, r.code, r.stderr)
 		}

@@ -80,6 +80,6 @@ func settings(c *config.Config) daemon.Settings {
 		External: c.External, IdleMem: pasar.Bytes(c.IdleMiB) * pasar.MiB, Prefer: c.GPUOrder, ByIndex: c.ByIndex,
 		ReleaseTimeout: time.Duration(c.ReleaseTimeout), Settle: time.Duration(c.Settle),
 		PressureSome: c.PressureSome, PressureFree: c.PressureFree, PressureFor: time.Duration(c.PressureSustain),
-		HotC: float64(c.HotC),
+		HotC: float64(c.HotC), PrometheusURL: c.PrometheusURL,
 	}
 }

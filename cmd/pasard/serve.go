@@ -23,6 +23,7 @@ import (
 	"pasar/config"
 	"pasar/daemon"
 	"pasar/gpu"
+	"pasar/gpu/prometheus"
 	"pasar/ipc"
 	"pasar/local"
 	"pasar/store"
@@ -112,7 +113,7 @@ func serve(ctx context.Context, o options) error {
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
 	pages := newWeb(cfg, re.now, given, log)
 	deps := daemon.Deps{
-		Journal: journal{st}, History: journal{st}, Target: machine, Meter: remembered{meter, past}, Past: past, Clock: systemClock{},
+		Journal: journal{st}, History: journal{st}, Target: machine, Meter: remembered{meter, past}, Past: past, Longer: prometheus.NewClient(), Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Usage: usageFiles(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,

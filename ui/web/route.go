@@ -86,7 +86,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+	if r.ContentLength != 0 { // without a body there is nothing to wait for but that the client leaves, and a deadline would pass for that
+		_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+	}
 	_ = rc.SetWriteDeadline(time.Now().Add(sendTime))
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if _, pattern := s.mux.Handler(r); pattern == "" {

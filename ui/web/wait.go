@@ -49,10 +49,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request) error {
 	if req.ThroughPauses, err = flag(q, "through_pauses"); err != nil {
 		return err
 	}
-	// A request's usual deadlines are of those that are answered at once. Who waits no longer is noticed all the same.
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Time{})
-	_ = rc.SetWriteDeadline(time.Now().Add(timeout + sendTime))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + sendTime)) // the usual one is of what is answered at once
 	ctx, cancel := context.WithTimeoutCause(r.Context(), timeout, errWaited)
 	defer cancel()
 	var view []byte

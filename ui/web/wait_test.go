@@ -5,37 +5,55 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"pasar/ipc"
 )
 
-// served is a server on a port of its own, asked as by this user. hurry sets a connection's deadlines as if a request
-// had come so long ago.
-func served(t *testing.T, s *Server, hurry time.Duration) string {
+// served is a server on a port of its own, asked as by this user.
+func served(t *testing.T, s *Server) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Host = "127.0.0.1"
-		r = r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}}))
-		if hurry == 0 {
-			s.ServeHTTP(w, r)
-			return
-		}
-		rc := http.NewResponseController(w)
-		_ = rc.SetReadDeadline(time.Now().Add(hurry))
-		_ = rc.SetWriteDeadline(time.Now().Add(hurry))
-		s.mux.ServeHTTP(w, r)
+		s.ServeHTTP(w, r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}})))
 	}))
 	t.Cleanup(web.Close)
 	return web.URL
 }
 
+// A deadlined answer keeps what is set for it.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	read, write []time.Time
+}
+
+func (d *deadlined) SetReadDeadline(t time.Time) error  { d.read = append(d.read, t); return nil }
+func (d *deadlined) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
+
+func TestARequestWithoutABodyIsNotEndedByTheTimeForOne(t *testing.T) {
+	s, _ := newServer(t)
+	asked := func(method, target, body string) *deadlined {
+		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequest(method, "http://127.0.0.1:8750"+target, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		s.ServeHTTP(w, r.WithContext(withPeer(t.Context(), &guest{peer: peer{ours: true}})))
+		return w
+	}
+	if w := asked("GET", "/api/jobs/1/wait?timeout=5m", ""); len(w.read) > 0 || !w.write[len(w.write)-1].After(time.Now().Add(5*time.Minute)) {
+		t.Errorf("a wait: read until %v, write until %v", w.read, w.write)
+	}
+	if w := asked("POST", "/api/jobs/1/cancel", "{}"); len(w.read) != 1 || w.read[0].After(time.Now().Add(bodyTime)) {
+		t.Errorf("a body: read until %v", w.read)
+	}
+}
+
 func TestAWaitIsAnsweredOnceTheJobHasEnded(t *testing.T) {
 	s, d := newServer(t)
-	end := make(chan struct{})
-	const hurry = 50 * time.Millisecond
+	began, end := make(chan struct{}), make(chan struct{})
 	d.reply[ipc.VerbWait] = func(ctx context.Context, c *ipc.Call) error {
+		close(began)
 		select {
 		case <-end:
 			return c.Chunk([]byte(`{"id":1,"state":"completed"}`))
@@ -43,12 +61,11 @@ func TestAWaitIsAnsweredOnceTheJobHasEnded(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	}
-	url := served(t, s, hurry)
 	go func() {
-		time.Sleep(3 * hurry) // past the deadlines of a request that is answered at once
+		<-began
 		close(end)
 	}()
-	res, err := http.Get(url + "/api/jobs/1/wait?for=started&through_pauses=1")
+	res, err := http.Get(served(t, s) + "/api/jobs/1/wait?for=started&through_pauses=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +96,7 @@ func TestAWaitEndsWithItsTimeAndWithItsRequest(t *testing.T) {
 	<-began
 	<-left
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "GET", served(t, s, 0)+"/api/jobs/1/wait", nil)
+	r, err := http.NewRequestWithContext(ctx, "GET", served(t, s)+"/api/jobs/1/wait", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,38 @@
+package docs
+
+// jsonHTTP says which of the objects HTTP answers with. A test of package web holds that no path is missing.
+const jsonHTTP = `
+## Over HTTP
+
+Each answer under ` + "`/api/`" + ` is one of the objects below, byte for byte what the command prints with ` + "`--json`" + `. Streams of events
+(` + "`text/event-stream`" + `) have it in ` + "`data`" + `. What isn't an object is told in ` + "`pasar guide api`" + `, with what each takes.
+
+| path | answers with | as |
+|---|---|---|
+| ` + "`GET /api/status`" + ` | [a status](#the-status) | ` + "`status`" + ` |
+| ` + "`GET /api/gpus`" + ` | [GPUs](#gpus) | ` + "`gpus`" + ` |
+| ` + "`GET /api/gpu`" + ` | [how GPUs were used](#how-gpus-were-used) | ` + "`gpus --history`" + ` |
+| ` + "`GET /api/stats`" + ` | [statistics](#statistics) | ` + "`stats`" + ` |
+| ` + "`GET /api/plan`" + ` | [a dry run](#a-dry-run) | ` + "`submit --dry-run`" + ` |
+| ` + "`GET /api/jobs`" + ` | ` + "`{\"schema\", \"jobs\"}`" + `, a list of [jobs](#a-job) | ` + "`ls`" + ` |
+| ` + "`GET /api/jobs/42`" + `, ` + "`GET /api/jobs/42/why`" + ` | [a job](#a-job) | ` + "`show`, `why`" + ` |
+| ` + "`GET /api/jobs/42/wait`" + ` | [a job](#a-job), or with 202 [who is still waited for](#a-wait-that-took-too-long) | ` + "`wait`" + ` |
+| ` + "`GET /api/jobs/42/events`" + ` | [a job's life](#a-jobs-life) | ` + "`events`" + ` |
+| ` + "`GET /api/jobs/42/logs`" + ` | [lines of output](#a-line-of-output), one a line; with ` + "`raw`" + ` bytes as they were written | ` + "`logs`" + ` |
+| ` + "`GET /api/jobs/42/screen`" + ` | [a screen](#a-screen) | ` + "`screen`" + ` |
+| ` + "`GET /api/jobs/42/metrics`" + ` | [what an attempt reported](#what-an-attempt-reported) | no command: the request ` + "`metrics`" + ` |
+| ` + "`GET /api/jobs/42/usage`" + ` | [what an attempt used](#what-an-attempt-used) | no command: the request ` + "`usage`" + ` |
+| ` + "`GET /api/stream`" + ` | [what changes](#what-changes) | no command: the request ` + "`changes`" + ` |
+| ` + "`GET /api/cloud`" + ` | [what awaits approval](#what-awaits-approval) | no command: the request ` + "`approvals`" + ` |
+| ` + "`GET /api/mascot`" + ` | [the mascot](#the-mascot) | HTTP alone |
+| ` + "`GET /api/jobs/42/attach`" + ` | a WebSocket | ` + "`attach`" + ` |
+| ` + "`POST /api/jobs`" + ` | [a job](#a-job), or of an array or sweep [a group](#a-group); with ` + "`dry_run`" + ` [a dry run](#a-dry-run) | ` + "`submit`" + ` |
+| ` + "`PATCH /api/jobs/42`" + ` | [a job](#a-job); of a bid [what became of it](#what-became-of-jobs), or with ` + "`dry_run`" + ` [a dry run](#a-dry-run) | ` + "`edit`, `bid`" + ` |
+| ` + "`POST /api/jobs/42/restart`" + ` | [a job](#a-job) | ` + "`restart`" + ` |
+| ` + "`POST /api/jobs/42/promote`" + ` | [what became of it](#what-became-of-jobs), or with ` + "`dry_run`" + ` [a dry run](#a-dry-run) | ` + "`promote`" + ` |
+| ` + "`POST /api/jobs/42/cancel`, `POST /api/jobs/42/hold`, `POST /api/jobs/42/release`, `POST /api/jobs/42/pause`, `POST /api/jobs/42/resume`" + ` | [what became of it](#what-became-of-jobs) | the command of that name |
+| ` + "`POST /api/jobs/42/approve`, `POST /api/jobs/42/reject`" + ` | [what became of it](#what-became-of-jobs) | no command, and never will be |
+| ` + "`POST /api/jobs/42/pull`" + ` | 501, an error | |
+
+Whatever is refused is answered with an error, as by every command: ` + "`{\"schema\", \"error\"}`" + `, where ` + "`error`" + ` is [this](#an-error).
+`
