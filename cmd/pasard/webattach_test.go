@@ -106,7 +106,7 @@ func TestAPageWatchesTypesAndSeesTheEndOfAJob(t *testing.T) {
 	if e := other.event("holder"); !e.Holder {
 		t.Errorf("%+v", e)
 	}
-	if e := p.event("holder"); e.Holder || !strings.HasPrefix(e.Who, "process ") {
+	if e := p.event("holder"); e.Holder || e.Who != "a browser" {
 		t.Errorf("%+v", e)
 	}
 	if e := p.event("size"); e.Cols != 70 || e.Rows != 20 {
