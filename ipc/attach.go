@@ -84,6 +84,7 @@ type Hello struct {
 	Take       bool   // take the keyboard from its holder
 	Paint      bool   // a terminal: the screen, not the stream; Offset is ignored
 	History    int    // with Paint: so many lines of earlier output above the screen, at most MaxHistory
+	Who        string // for others, while this client holds the keyboard, such as "a browser"; empty: the process
 }
 
 // MaxHistory bounds the lines of history that an attaching terminal may ask for.

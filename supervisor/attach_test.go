@@ -112,7 +112,7 @@ func TestOnlyTheHolderOfTheKeyboardTypes(t *testing.T) {
 	r := start(t, "sh", "-c", "stty -echo; echo up; while read x; do echo got $x; done")
 	first := r.attach(ipc.Hello{Mode: ipc.ModeType})
 	first.until("up\r\n")
-	second := r.attach(ipc.Hello{Mode: ipc.ModeType, Offset: -1})
+	second := r.attach(ipc.Hello{Mode: ipc.ModeType, Offset: -1, Who: "a browser\x1b" + strings.Repeat("x", 1000)})
 	watcher := r.attach(ipc.Hello{Mode: ipc.ModeWatch, Offset: -1})
 	if !first.welcome.Holder || second.welcome.Holder || watcher.welcome.Holder {
 		t.Fatal("the first typist must hold the keyboard, and nobody else")
@@ -131,7 +131,7 @@ func TestOnlyTheHolderOfTheKeyboardTypes(t *testing.T) {
 	for len(first.holders) == 0 {
 		first.next(io.Discard)
 	}
-	if h := first.holders[0]; h.You || h.Who == "" {
+	if h := first.holders[0]; h.You || !strings.HasPrefix(h.Who, `a browser\x1bx`) || len(h.Who) > 100 {
 		t.Errorf("who lost it was told %+v", h)
 	}
 	// The holder leaves: the other typist has it, with what it types from then on.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pasar"
 	"pasar/ipc"
 )
 
@@ -20,6 +21,7 @@ const (
 
 const (
 	crowd     = 64                    // peers
+	maxWho    = 64                    // bytes of a client's name for itself
 	snapEvery = 50 * time.Millisecond // at most so often, for one peer
 )
 
@@ -58,6 +60,9 @@ func (p *peer) attach(a *attempt, h ipc.Hello) {
 		v.off = a.output.linesBack(end, v.lines, historyReach)
 	default:
 		v.off = a.output.from(h.Offset)
+	}
+	if h.Who != "" {
+		p.who = pasar.Clean(h.Who[:min(len(h.Who), maxWho)])
 	}
 	if h.Mode == ipc.ModeType {
 		a.keys.join(p, h.Take, ipc.Size{Cols: h.Cols, Rows: h.Rows})

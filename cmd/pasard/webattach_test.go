@@ -106,7 +106,7 @@ func TestAPageWatchesTypesAndSeesTheEndOfAJob(t *testing.T) {
 	if e := other.event("holder"); !e.Holder {
 		t.Errorf("%+v", e)
 	}
-	if e := p.event("holder"); e.Holder || !strings.HasPrefix(e.Who, "process ") {
+	if e := p.event("holder"); e.Holder || e.Who != "a browser" {
 		t.Errorf("%+v", e)
 	}
 	if e := p.event("size"); e.Cols != 70 || e.Rows != 20 {
@@ -151,5 +151,36 @@ func TestOfAJobWithoutATerminalAPageIsToldWhy(t *testing.T) {
 		if _, _, err := p.Read(t.Context()); websocket.CloseStatus(err) < 4400 {
 			t.Error(err)
 		}
+	}
+}
+
+func TestABrowserAttachesAndFollowsUnderThePagesPolicy(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--gpus", "0", "--", "sh", "-c", `echo ready; read x; echo "<$x>"; exit 3`)
+	h.pasar("wait", "--for", "started", "1")
+	b := openBrowser(t, addr, screens[0])
+	b.open("/")
+	got := eval[string](b, `Promise.all([new Promise((done) => {
+		const ws = new WebSocket("/api/jobs/1/attach?cols=80&rows=24", "pasar-attach"), text = new TextDecoder();
+		ws.binaryType = "arraybuffer";
+		let seen = "", end = "", typed = false;
+		ws.onmessage = (m) => {
+			if (typeof m.data !== "string") seen += text.decode(m.data, {stream: true});
+			else if (JSON.parse(m.data).event === "exit") end = JSON.parse(m.data).state;
+			if (seen.includes("ready") && !typed) {
+				typed = true;
+				ws.send(JSON.stringify({take: true, cols: 80, rows: 24}));
+				ws.send(new TextEncoder().encode("hi\r"));
+			}
+		};
+		ws.onclose = (e) => done(e.code + " " + end + " " + seen.includes("<hi>"));
+	}), new Promise((done) => {
+		const es = new EventSource("/api/jobs/1/logs?follow"), lines = [];
+		es.addEventListener("line", (e) => lines.push(JSON.parse(e.data).line + " " + e.lastEventId));
+		es.addEventListener("end", (e) => { es.close(); done(lines.join() + " " + JSON.parse(e.data).state); });
+	})]).then((all) => all.join("; "))`)
+	if want := "1000 failed true; ready 1:7,hi 1:11,<hi> 1:17 failed"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }

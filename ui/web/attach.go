@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) error {
 	if err := only(q, "attempt", "cols", "rows"); err != nil {
 		return err
 	}
-	v := &viewer{job: id, log: s.Log}
+	v := &viewer{job: id, log: s.Log, who: browserAt(r.RemoteAddr)}
 	if v.attempt, err = count(q, "attempt"); err != nil {
 		return err
 	}
@@ -66,6 +67,15 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) error {
 	}
 	v.serve(r.Context())
 	return nil
+}
+
+// browserAt is what others are told of who holds the keyboard.
+func browserAt(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || ip.IsLoopback() {
+		return "a browser"
+	}
+	return "a browser at " + host
 }
 
 // isWebSocket says what a request lacks to become a WebSocket that we speak.

@@ -249,7 +249,7 @@ func TestAPageWatchesUntilItTakesTheKeyboardAndGivesItBack(t *testing.T) {
 
 	p.orders(`{"take":true}`)
 	typing := b.next()
-	if h := typing.hello; h.Mode != ipc.ModeType || !h.Take || !h.Paint || h.Cols != 90 || h.Rows != 31 {
+	if h := typing.hello; h.Mode != ipc.ModeType || !h.Take || !h.Paint || h.Cols != 90 || h.Rows != 31 || h.Who != "a browser" {
 		t.Errorf("it said %+v", h)
 	}
 	if got := watching.left(); got != nil {

@@ -36,6 +36,7 @@ type viewer struct {
 	log     *slog.Logger
 	job     pasar.JobID
 	attempt int // 0 until the first welcome
+	who     string
 	dial    func(context.Context, ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error)
 	ending  func(context.Context) (*pasar.JobView, error) // the job once the attempt's end is known
 

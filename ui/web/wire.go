@@ -42,7 +42,9 @@ type sending struct {
 
 // connect makes a wire.
 func (v *viewer) connect(ctx context.Context, h ipc.Hello) (*wire, error) {
-	h.Paint, h.Offset = true, -aFewPages-1
+	ctx, cancel := context.WithTimeoutCause(ctx, peerTime, refuse(ipc.CodeUnavailable, "try again in a while", "nobody answers for job #%d", v.job))
+	defer cancel()
+	h.Paint, h.Offset, h.Who = true, -aFewPages-1, v.who
 	conn, w, err := v.dial(ctx, h)
 	if err != nil {
 		return nil, err
