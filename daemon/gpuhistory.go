@@ -90,6 +90,9 @@ func (d *Daemon) longerHistory(ctx context.Context, r ipc.GPUHistoryRequest, now
 			uuids = append(uuids, g.UUID)
 		}
 	}
+	if len(uuids) == 0 { // there is nothing to ask for
+		return v, ""
+	}
 	v, err := d.Longer.View(ctx, url, uuids, r.Since, r.Until, r.Points)
 	if err == nil {
 		if d.said.Swap(nil) != nil {

@@ -162,6 +162,15 @@ func TestAHistoryOfLongerThanADayIsAskedOfWhoeverKeptIt(t *testing.T) {
 		if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "can't be asked") || !strings.Contains(log.String(), "again") {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
+		old := d.pub.Load()
+		p := *old
+		p.machines = nil
+		d.pub.Store(&p)
+		n := longer.n
+		if v := ask(week); v.Source != "samples" || v.Note != nil || longer.n != n {
+			t.Errorf("of no GPU: %+v", v)
+		}
+		d.pub.Store(old)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		longer.err = context.Canceled

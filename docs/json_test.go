@@ -79,7 +79,7 @@ func TestTheListOfJSONKeysIsFresh(t *testing.T) {
 	g.section("A job's life", "JobEventsView")
 	g.section("What changes", "ChangesView")
 	g.section("The mascot", "MascotView")
-	g.section("An error", "ErrorView")
+	g.section("Error", "ErrorView")
 	g.section("What became of jobs", "OutcomesView")
 	g.section("A group", "GroupView")
 	g.section("A line of output", "logLine")

@@ -34,5 +34,5 @@ Each answer under ` + "`/api/`" + ` is one of the objects below, byte for byte w
 | ` + "`POST /api/jobs/42/approve`, `POST /api/jobs/42/reject`" + ` | [what became of it](#what-became-of-jobs) | no command, and never will be |
 | ` + "`POST /api/jobs/42/pull`" + ` | 501, an error | |
 
-Whatever is refused is answered with an error, as by every command: ` + "`{\"schema\", \"error\"}`" + `, where ` + "`error`" + ` is [this](#an-error).
+Whatever is refused is answered with an error, as by every command: ` + "`{\"schema\", \"error\"}`" + `, where ` + "`error`" + ` is [this](#error).
 `

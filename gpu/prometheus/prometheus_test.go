@@ -187,7 +187,6 @@ func TestAnAnswerFitsAndItsStepsAreNotTooSmall(t *testing.T) {
 }
 
 func TestWhatIsNoAnswerIsOneLineThatNamesWhoWasAsked(t *testing.T) {
-	d, url := newDouble(t)
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		instead func(w http.ResponseWriter, r *http.Request)
@@ -211,6 +210,7 @@ func TestWhatIsNoAnswerIsOneLineThatNamesWhoWasAsked(t *testing.T) {
 		"without end": {func(w http.ResponseWriter, r *http.Request) { endless(w, r) }, "too long"},
 		"broken off":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 	} {
+		d, url := newDouble(t) // whose answers may go on for a while after the client has left
 		d.instead = c.instead
 		_, err := NewClient().View(ctx, url, both, noon.Add(-48*time.Hour), noon, 100)
 		if err == nil || !strings.HasPrefix(err.Error(), url+": ") || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n\x1b") {
