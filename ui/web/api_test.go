@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,6 +216,21 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 	}
 	if w := ask(t, s, "GET", "/api/jobs/99999999999999999999", "", nil); w.Code != 404 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestAListMayNameItsJobs(t *testing.T) {
+	s, d := newServer(t)
+	ask(t, s, "GET", "/api/jobs?job=42&job=7,3", "", nil)
+	var r ipc.ListRequest
+	d.bound(t, ipc.VerbList, &r)
+	if !slices.Equal(r.Jobs, []pasar.JobID{42, 7, 3}) {
+		t.Errorf("%v", r.Jobs)
+	}
+	for _, word := range []string{"x", "0", "-1", "1,", ""} {
+		if w := ask(t, s, "GET", "/api/jobs?job="+word, "", nil); w.Code != 400 {
+			t.Errorf("job=%s: %d %s", word, w.Code, w.Body)
+		}
 	}
 }
 
