@@ -69,7 +69,7 @@ const after = (sentence, word) => (sentence.startsWith(word) ? sentence.slice(wo
 function end(a) {
   if (!a.ended_at) return h("span", { class: "faint" }, a.started_at ? "runs" : "starts");
   const more = [ending(a), a.peak_gpu > 0 && `${bytes(a.peak_gpu)} of GPU memory at most`, a.wasted > 0 && `${span(a.wasted)} of work lost`, a.restart_cost > 0 && `${span(a.restart_cost)} to get back to where it was`].filter(Boolean).join(", ");
-  return [a.verdict ? [h("code", { class: failure(a.verdict) ? "bad" : null }, a.verdict.reason), after(told(a.verdict), a.verdict.reason)] : null, more && h("small", { class: "faint" }, more)];
+  return [a.verdict ? h("span", { class: "told" }, h("code", { class: failure(a.verdict) ? "bad" : null }, a.verdict.reason), after(told(a.verdict), a.verdict.reason)) : null, more && h("small", { class: "faint" }, more)];
 }
 
 // table lists attempts, the latest first; shown is the one that the page shows.
@@ -79,7 +79,7 @@ export function table(job, shown) {
     h("thead", {}, h("tr", {}, ["Attempt", "Where", "Started", "Ran", "How it ended"].map((t, i) => h("th", { scope: "col", class: i === 1 || i === 2 ? "wide" : i === 3 ? "num" : null }, t)))),
     h("tbody", {}, job.attempts.toReversed().map((a) => h("tr", { class: a.attempt === shown ? "chosen" : null },
       h("th", { scope: "row" }, job.attempts.length === 1 ? `${a.attempt}`
-        : h("a", { href: `?attempt=${a.attempt}`, "aria-current": a.attempt === shown ? "true" : null, "aria-label": `attempt ${a.attempt}` }, `${a.attempt}`)),
+        : h("a", { href: a === job.attempts.at(-1) ? `/jobs/${job.id}` : `?attempt=${a.attempt}`, "aria-current": a.attempt === shown ? "true" : null, "aria-label": `attempt ${a.attempt}` }, `${a.attempt}`)),
       h("td", { class: "wide" }, [a.machine, gpus(a.gpus)].filter(Boolean).join(", ")),
       h("td", { class: "wide" }, when(a.started_at ?? a.launched_at)),
       h("td", { class: "num" }, a.ended_at || !a.started_at ? span(a.run_time) : h("span", { dataset: { since: a.started_at } }, span(Math.floor(since(a.started_at))))),

@@ -10,7 +10,7 @@ export class Diff {
   constructor() {
     this.button = h("button", { type: "button", class: "small", "aria-expanded": "false", onclick: () => this.toggle() }, "Show the changes");
     this.text = h("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": "The changes", hidden: true });
-    this.note = h("p", { class: "faint", role: "status" });
+    this.note = h("p", { class: "faint", role: "status", hidden: true });
     this.el = h("div", { hidden: true }, this.button, this.note, this.text);
   }
 
@@ -24,7 +24,8 @@ export class Diff {
     const open = this.button.getAttribute("aria-expanded") !== "true";
     this.button.setAttribute("aria-expanded", String(open));
     say(this.button, open ? "Hide the changes" : "Show the changes");
-    this.text.hidden = this.note.hidden = !open;
+    this.text.hidden = !open;
+    this.note.hidden = !open || this.known && !this.note.textContent;
     if (!open || this.known) return;
     say(this.note, "…");
     const path = `/api/jobs/${this.id}/diff`;

@@ -149,7 +149,7 @@ class JobPage {
     this.el.replaceChildren(
       h("header", { class: "jobhead" }, h("div", {}, h("div", { class: "title" }, this.title, this.state), this.sub), this.buttons),
       this.notes,
-      h("div", { class: "job" },
+      this.grid = h("div", { class: "job" },
         h("div", {}, p.verdict.el, p.progress.el, this.pane, p.attempts.el, p.usage.el),
         h("div", {}, p.facts.el, p.command.el, p.code.el, p.events.el)));
     this.update(job);
@@ -188,6 +188,7 @@ class JobPage {
     const a = this.shown;
     const has = a !== null;
     this.none.hidden = has;
+    this.grid.classList.toggle("unstarted", !has);
     this.tabs.el.hidden = !has;
     this.parts.usage.el.hidden = !has;
     const latest = a === job.attempts.at(-1);
@@ -289,7 +290,7 @@ class JobPage {
   }
 
   progress(job) {
-    const p = job.progress ?? this.metrics.latest;
+    const p = (this.shown === job.attempts.at(-1) ? job.progress : null) ?? this.metrics.latest;
     const part = done({ ...job, progress: p });
     const body = this.far;
     this.parts.progress.el.hidden = job.attempts.length === 0 || finished(job) && part === null && this.metrics.nothing;
