@@ -51,6 +51,9 @@ export class LogView {
     this.found = [];
     this.at = -1;
     this.attempt = 0;
+    this.first = null; // the first line that came: its text, where it ends, and when
+    this.got = 0;
+    this.early = undefined;
     this.blocks.replaceChildren();
     this.partial.hidden = this.dropped.hidden = this.end.hidden = true;
     say(this.empty, "…");
@@ -66,7 +69,7 @@ export class LogView {
     this.text.setAttribute("aria-label", `Output of #${id}${attempt === null ? "" : `, attempt ${attempt}`}`);
     this.raw.href = `/api/jobs/${id}/logs${query({ raw: true, attempt })}`;
     this.source = stream(`/api/jobs/${id}/logs${query({ follow: true, lines: atFirst, attempt })}`, {
-      line: (v) => { this.last = null; this.put(v); },
+      line: (v, e) => { this.last = null; this.first ??= [v.line, e.lastEventId, Date.now()]; this.got++; this.put(v); },
       partial: (v) => { this.last = v; this.flush(); },
       attempt: (v) => { if (this.attempt !== 0 && this.attempt !== v.attempt) this.put({ note: `attempt ${v.attempt}` }); this.attempt = v.attempt; },
       lagged: () => this.put({ note: "lines were left out: this page was too slow for them" }),
@@ -113,9 +116,9 @@ export class LogView {
       this.count -= first.childElementCount;
       first.remove();
     }
-    if (this.lost > 0) {
+    if (this.lost > 0 || this.began) {
       this.dropped.hidden = false;
-      say(this.dropped, `${plural(this.lost, "earlier line")} left out here: Download has all of the output.`);
+      say(this.dropped, `${this.began ? "Earlier lines" : plural(this.lost, "earlier line")} left out here: Download has all of the output.`);
     }
     this.partial.hidden = this.last === null || this.queue.length > 0;
     if (!this.partial.hidden) this.fill(this.partial, this.last);
@@ -129,6 +132,14 @@ export class LogView {
     }
     if (this.find.value && lines.length > 0) this.seek(true);
     if (this.queue.length > 0) this.flush();
+  }
+
+  // began says whether there was output before what came first: as many lines as were asked for came at once, and the
+  // first of them ends further behind than it is long.
+  get began() {
+    if (this.first === null || this.got < atFirst) return false;
+    const [text, at, when] = this.first;
+    return (this.early ??= Date.now() - when < 2000 && Number(at.split(":")[1]) > 2 * new Blob([text]).size + 2);
   }
 
   add(v) {
