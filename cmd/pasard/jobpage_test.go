@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/input"
 )
 
 // hostile is what a job may print: it must be seen, and do nothing.
@@ -24,7 +26,7 @@ func TestAJobsPageInABrowser(t *testing.T) {
 			b.failedJob(h)
 			b.terminalOf(h)
 			b.waitingJob(h)
-			b.pardon("404")
+			b.pardon("status of 404")
 			b.open("/jobs/99")
 			b.read("h1", "There is no job 99")
 			b.look("a job that there isn't")
@@ -63,6 +65,7 @@ func (b *browser) failedJob(h *home) {
 	b.look("a job that failed, in the dark")
 	b.scheme("light")
 
+	b.pardon("status of 400")
 	b.press("Restart with…")
 	b.fill("Bid", "many")
 	b.read(".plan.wrong", "bid")
@@ -96,11 +99,11 @@ func (b *browser) terminalOf(h *home) {
 	b.press("Take control")
 	b.read(".said", "You have control.")
 	b.until(`document.activeElement.closest(".xterm") !== null`)
-	b.typeText("hello\tthere\r")
-	b.read(".xterm-rows", "got <hello")
+	b.keys(0, "h", "e", "l", "l", "o", "Enter")
+	b.read(".xterm-rows", "got <hello>")
 	b.look("a terminal that is held")
-	b.typeText("\x1d") // Ctrl-]
-	b.typeText("d")
+	b.keys(ctrl, "]")
+	b.keys(0, "d")
 	b.until(`document.activeElement.innerText === "Release control"`)
 	b.press("Release control")
 	b.read(".said", "You are watching.")
@@ -112,7 +115,27 @@ func (b *browser) terminalOf(h *home) {
 	b.click("dialog button", "Cancel job")
 	b.see(`.state[data-state="cancelled"]`, "")
 	b.read(".said", "This is its last screen.")
-	b.read(".xterm-rows", "got <hello")
+	b.read(".xterm-rows", "got <hello>")
+}
+
+// ctrl is the key, beside others.
+const ctrl = 2
+
+// keys presses keys, as far as a program in the page takes them: what it doesn't isn't typed.
+func (b *browser) keys(with int64, names ...string) {
+	b.t.Helper()
+	for _, name := range names {
+		p := input.DispatchKeyEventParams{Key: name, Modifiers: with, WindowsVirtualKeyCode: int64(strings.ToUpper(name)[0])}
+		switch name {
+		case "Enter":
+			p.WindowsVirtualKeyCode = 13
+		case "]":
+			p.WindowsVirtualKeyCode = 221
+		}
+		for _, p.Type = range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} {
+			b.do(command(input.DispatchKeyEvent, p))
+		}
+	}
 }
 
 // waitingJob: it says why it waits, and what can be done is done.

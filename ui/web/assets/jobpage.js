@@ -79,6 +79,7 @@ class JobPage {
     this.id = id;
     this.el = el;
     this.job = null;
+    this.round = 0; // how often it was seen to be started again
     this.stop = new AbortController();
     this.view = "output";
     this.wanted(new URLSearchParams(location.search));
@@ -194,7 +195,7 @@ class JobPage {
     const latest = a === job.attempts.at(-1);
     const live = has && a.ended_at === null;
     this.tabs.choose(this.view);
-    this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, finished(job) ? a.attempt : 0], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
+    this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
     this.once("terminal", has && this.view === "terminal" && [a.attempt], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
     this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
     this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live) : this.usage.close()));
@@ -230,6 +231,7 @@ class JobPage {
   }
 
   update(job) {
+    if (this.job && finished(this.job) && !finished(job)) this.round++; // its output goes on
     this.job = job;
     see([job]);
     const a = this.shown;
