@@ -74,11 +74,11 @@ export class Chart {
       padding: [6, 10, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: {
-        x: { time: Boolean(time) },
+        x: { time: Boolean(time), range: (_, min, max) => (this.data[0].length === 1 ? [this.data[0][0] - 30, this.data[0][0] + 30] : [min, max]) },
         y: { range: (_, min, max) => this.range(min, max) },
       },
       axes: [
-        axis({ size: 24, gap: 4, space: 60, values: (_, at) => at.map(time ? clocks(at) : tick) }),
+        axis({ size: 24, gap: 4, space: time ? 70 : 42, values: (_, at) => at.map(time ? clocks(at) : tick) }),
         axis({ size: 58, gap: 4, space: 28, values: (_, at) => at.map((v) => (value === number ? tick(v) : value(v))), ...(this.o.unit ? { incrs: this.o.unit } : {}) }),
       ],
       series: [{}, ...series.map((s) => ({ stroke: () => real(s.colour), width: 1.6, dash: s.dash, points: { show: this.data[0].length < 2 }, spanGaps: false }))],
@@ -122,7 +122,10 @@ export class Chart {
 
   // tell writes values beside the name: the last ones, or those under the pointer.
   tell(values, where = "") {
-    values.forEach((v, i) => say(this.values[i], v));
+    values.forEach((v, i) => {
+      say(this.values[i], v);
+      this.values[i].parentElement.hidden = values.length > 1 && this.data[i + 1].every((x) => x === null); // it has none
+    });
     say(this.where, where);
   }
 

@@ -5,7 +5,7 @@ import { become, copy, h, say } from "./dom.js";
 import { active, done, finished, mark, number, percent, since, span } from "./format.js";
 import { colour, see } from "./hue.js";
 import { Market } from "./market.js";
-import { go, mood, trouble } from "./app.js";
+import { mood, trouble } from "./app.js";
 import { acts } from "./acts.js";
 import { bar, table } from "./attempts.js";
 import { openBid } from "./bid.js";
@@ -69,7 +69,6 @@ export function open(el, { id }) {
       ["r", "restart with …", () => page.act("Restart with…")],
       ["f", "the output", () => page.tab("output", true)],
       ["a", "the terminal", () => page.tab("terminal", true)],
-      ["Escape", "all jobs", () => go("/")],
     ],
   };
 }
@@ -195,6 +194,7 @@ class JobPage {
     const latest = a === job.attempts.at(-1);
     const live = has && a.ended_at === null;
     this.tabs.choose(this.view);
+    this.log.short(has && a.ended_at !== null && a.output !== null && a.output < 1500);
     this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
     this.once("terminal", has && this.view === "terminal" && [a.attempt], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
     this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));

@@ -77,6 +77,9 @@ export class LogView {
     }, { open: () => { this.opened = true; this.flush(); }, lost: () => { if (!this.opened) this.refused(); } });
   }
 
+  // short says that there is little to show, and no more to come.
+  short(yes) { this.text.classList.toggle("short", yes); }
+
   // refused asks why there is no output: who listens to events isn't told.
   async refused() {
     const source = this.source;

@@ -43,7 +43,7 @@ export function verdict(job, attempt, d) {
   return [
     h("p", { class: "reason" }, h("strong", {}, d.summary || d.reason)),
     h("p", { class: "faint sure" }, h("code", {}, d.reason), sure && ` ${sure}`),
-    x.lines.length > 0 && h("figure", { class: "excerpt" },
+    x.lines.length > 0 && h("figure", { class: x.lines.some((l) => l.number) ? "excerpt" : "excerpt plain" },
       h("figcaption", {}, x.roots ? "From the output, in the job's own words. The marked line shows it." : "The last output, in the job's own words."),
       h("ol", {}, x.lines.map(line))),
     x.lines.length === 0 && attempt && h("p", { class: "faint" }, attempt.output === 0 ? "It wrote nothing." : attempt.output === null ? null : `Of its ${bytes(attempt.output)} of output nothing is at hand here.`),
