@@ -74,7 +74,7 @@ export class LogView {
       attempt: (v) => { if (this.attempt !== 0 && this.attempt !== v.attempt) this.put({ note: `attempt ${v.attempt}` }); this.attempt = v.attempt; },
       lagged: () => this.put({ note: "lines were left out: this page was too slow for them" }),
       end: () => { this.ended = true; this.source?.close(); this.flush(); },
-    }, { open: () => { this.opened = true; this.flush(); }, lost: () => { if (!this.opened) this.refused(); } });
+    }, { open: () => { this.opened = true; this.flush(); }, lost: () => { if (!this.opened) this.refused(); }, resume: true });
   }
 
   // short says that there is little to show, and no more to come.
