@@ -7,7 +7,7 @@ import { links, when } from "./facts.js";
 
 const atFirst = 12;
 
-// Events are those of a job over all of its attempts.
+// Events are those of a job over all of its attempts, or of one.
 export class Events {
   constructor() {
     this.list = h("ol", { class: "events" });
@@ -15,6 +15,7 @@ export class Events {
     this.more = h("button", { type: "button", class: "small", hidden: true, onclick: () => { this.all = true; this.draw(); } });
     this.el = h("div", {}, this.note, this.list, this.more);
     this.events = [];
+    this.only = null; // the attempt whose events alone are shown; null: all
   }
 
   close() {
@@ -24,7 +25,11 @@ export class Events {
   }
 
   // show asks again when something may have happened, and not too often.
-  show(job) {
+  show(job, attempt) {
+    if (attempt !== this.only) {
+      this.only = attempt;
+      this.draw();
+    }
     const key = JSON.stringify([job.id, job.state, job.attempts.length, job.bid, job.waiting?.why === "held", job.last_checkpoint?.at, job.attempts.at(-1)?.notes.length, job.attempts.at(-1)?.stop?.step, Math.floor(Date.parse(job.progress?.at) / 15000)]);
     if (key === this.key) return;
     const first = this.key === undefined;
@@ -40,6 +45,7 @@ export class Events {
     try {
       const v = await get(`/api/jobs/${this.id}/events`, this.stop.signal);
       this.events = v.events;
+      this.known = true;
       this.left = v.left_out ?? 0;
       this.draw();
     } catch (e) {
@@ -50,14 +56,15 @@ export class Events {
   }
 
   draw() {
-    const list = this.events.toReversed().filter((e) => e.kind !== "progress" || this.events.length < 5);
+    if (!this.known) return;
+    const list = this.events.toReversed().filter((e) => (e.kind !== "progress" || this.events.length < 5) && (this.only === null || e.attempt === this.only));
     this.note.hidden = list.length > 0;
     if (list.length === 0) this.note.textContent = "Nothing has happened yet.";
     const some = this.all ? list : list.slice(0, atFirst);
     const attempts = new Set(this.events.map((e) => e.attempt).filter((n) => n !== null));
     become(this.list, some.map((e, i) => [
       h("li", { class: e.kind === "ended" && e.state === "failed" ? "bad" : null },
-        when(e.at), h("span", {}, attempts.size > 1 && e.attempt !== null ? h("span", { class: "faint" }, `attempt ${e.attempt}: `) : null, links(text(e)))),
+        when(e.at), h("span", {}, attempts.size > 1 && this.only === null && e.attempt !== null ? h("span", { class: "faint" }, `attempt ${e.attempt}: `) : null, links(text(e)))),
       this.left > 0 && i === list.length - 2 && h("li", { class: "faint" }, h("span", {}, "…"), h("span", {}, `${plural(this.left, "event")} left out`)),
     ]));
     this.more.hidden = this.all || list.length <= atFirst;

@@ -196,14 +196,14 @@ class JobPage {
     this.tabs.choose(this.view);
     this.log.short(has && a.ended_at !== null && a.output !== null && a.output < 1500);
     this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
-    this.once("terminal", has && this.view === "terminal" && [a.attempt], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
+    this.once("terminal", has && this.view === "terminal" && [a.attempt, a.started_at !== null], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
     this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
     this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live) : this.usage.close()));
     if (latest && job.progress?.at !== this.reported) {
       this.reported = job.progress?.at;
       this.metrics.news();
     }
-    this.events.show(job);
+    this.events.show(job, has && this.chosen !== null ? a.attempt : null);
   }
 
   // once does f when what a view is of is another than before.
@@ -275,6 +275,7 @@ class JobPage {
         h("p", {}, h("strong", {}, w.why === "held" ? "It is held, and doesn't start until it is released." : links(sentence(w.sentence))), job.projected.start && w.why !== "held" ? [" It is projected to start at about ", when(job.projected.start), "."] : null),
         w.holders.length > 3 && h("p", {}, "All of them: ", list(w.holders.slice(0, 50).map(link)), w.holders.length > 50 ? ` and ${w.holders.length - 50} more` : "", "."),
         w.bid_needed !== null && h("p", {}, `A bid of ${w.bid_needed} would change it. `, h("button", { type: "button", onclick: () => openBid(this.job, w.bid_needed) }, `Bid ${w.bid_needed}`))),
+      job.state === "awaiting" && h("p", { class: "note wait" }, "It awaits a person's approval: ", h("a", { href: "/" }, "all jobs"), " has it under Cloud."),
       warnings(job).map((t) => h("p", { class: "note warn" }, t)),
     ];
   }

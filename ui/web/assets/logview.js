@@ -1,13 +1,14 @@
 // A job's output as it comes: lines of text, and nothing of them is ever markup.
 
 import { get, query, stream } from "./api.js";
-import { frame, h, say } from "./dom.js";
+import { h, say } from "./dom.js";
 import { plural } from "./format.js";
 
 const most = 5000; // lines in the page; older ones are dropped
 const atFirst = 1000;
 const chunk = 250; // lines in one block, which is dropped as a whole
-const atOnce = 300; // lines that are added before one painting
+const atOnce = 500; // lines that are added at a time,
+const every = 80; // milliseconds apart: a flood leaves the page its time
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 
@@ -37,7 +38,7 @@ export class LogView {
         this.raw),
       h("div", { class: "logbox" }, this.text, this.end));
     this.text.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    this.flush = frame(() => this.append());
+    this.added = 0; // when lines were added last
     this.clear();
   }
 
@@ -94,9 +95,20 @@ export class LogView {
   }
 
   close() {
+    clearTimeout(this.timer);
+    this.timer = null;
     this.source?.close();
     this.source = null;
     this.opened = this.ended = false;
+  }
+
+  // flush adds what has come, at once unless that has just been done.
+  flush() {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.added = performance.now();
+      this.append();
+    }, Math.max(0, every - (performance.now() - this.added)));
   }
 
   put(v) {

@@ -1,6 +1,6 @@
 // A job's terminal: watched, until the person takes control of it. xterm.js draws it.
 
-import { get, query } from "./api.js";
+import { query } from "./api.js";
 import { h, say, script } from "./dom.js";
 
 const xterm = () => script("/assets/vendor/xterm.js", "/assets/vendor/xterm.css");
@@ -68,25 +68,23 @@ export class TerminalView {
     this.help = h("p", { class: "faint leave", hidden: true }, "What you type goes to the job, Tab and Escape too. ", h("kbd", {}, "Ctrl"), "+", h("kbd", {}, "]"), " and then ", h("kbd", {}, "d"), ", or ", h("kbd", {}, "Ctrl"), "+", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Esc"), ", leaves the terminal.");
     this.place = h("div", { class: "screen" });
     this.box = h("div", { class: "screenbox", tabindex: "0", role: "group", "aria-label": "Terminal" }, this.place);
-    this.last = h("pre", { class: "lastscreen", tabindex: "0", "aria-label": "Last screen", hidden: true });
-    this.el = h("div", { class: "terminal" }, h("div", { class: "tools" }, this.said, h("span", { class: "gap" }), this.reader, this.take, this.release), this.box, this.last, this.help);
+    this.el = h("div", { class: "terminal" }, h("div", { class: "tools" }, this.said, h("span", { class: "gap" }), this.reader, this.take, this.release), this.box, this.help);
     this.watch = new ResizeObserver(() => this.fit());
     this.paint = () => { if (this.term) this.term.options.theme = theme(); };
     this.offer();
   }
 
-  // show connects to an attempt. With live false only its last screen is shown, if there is one.
+  // show connects to an attempt. With live false it is over, and there is nothing to connect to.
   async show(id, attempt, live) {
     this.close();
     Object.assign(this, { id, attempt, wait: 1000, holder: false, who: null, over: false, closed: false, welcome: null });
     const turn = (this.turn = Symbol());
-    this.last.hidden = true;
     this.box.hidden = !live;
     this.offer();
     if (!live) {
       this.over = true;
       this.offer();
-      await this.screen(turn);
+      say(this.said, "It is over, and its terminal with it: the output has all that it wrote.");
       return;
     }
     say(this.said, "connecting …");
@@ -192,22 +190,9 @@ export class TerminalView {
 
   end(text) {
     this.over = true;
+    if (!this.welcome) this.box.hidden = true; // there is nothing on it
     this.hold(false, null);
     say(this.said, text);
-  }
-
-  // screen shows the last screen of an attempt that is over.
-  async screen(turn) {
-    say(this.said, "");
-    try {
-      const v = await get(`/api/jobs/${this.id}/screen${query({ attempt: this.attempt })}`);
-      if (this.turn !== turn) return;
-      this.last.textContent = v.lines.join("\n");
-      this.last.hidden = v.lines.every((l) => l === "");
-      say(this.said, this.last.hidden ? "It is over, and its last screen is empty." : "It is over. This is its last screen.");
-    } catch (e) {
-      if (this.turn === turn) say(this.said, `It is over. ${sentence(e.message)}`);
-    }
   }
 
   send(order) { if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(order)); }
