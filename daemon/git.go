@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"pasar"
+	"pasar/ipc"
 )
 
 // A GitReader says what git knows of a directory: the commit, whether files differ from it, and the
@@ -97,7 +100,59 @@ func (d *Daemon) writeDiff(id pasar.JobID, diff []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "git.diff"), diff, 0o600)
+	return os.WriteFile(d.diffFile(id), diff, 0o600)
+}
+
+func (d *Daemon) diffFile(id pasar.JobID) string {
+	return filepath.Join(d.DataDir, "jobs", id.String(), "git.diff")
+}
+
+// serveDiff passes on how a job's code differed from its commit when it was submitted.
+func (d *Daemon) serveDiff(_ context.Context, c *ipc.Call) error {
+	var r ipc.DiffRequest
+	if err := c.Bind(&r); err != nil {
+		return err
+	}
+	j, err := d.find(r.Job)
+	if err != nil {
+		return err
+	}
+	none := func(format string, args ...any) error {
+		return &ipc.Error{Code: ipc.CodeWrongState, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case j.Git == nil:
+		return none("what git knew of job %d isn't known: it may have been submitted outside of a repository", j.ID)
+	case !j.Git.Dirty:
+		return none("the code of job %d was that of its commit", j.ID)
+	}
+	id := j.ID
+	if j.Spec.Group != 0 {
+		id = j.Spec.Group // jobs of an array or sweep share the reading, which is kept with the first
+	}
+	f, err := os.Open(d.diffFile(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return none("the difference of job %d is not kept any more", j.ID)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, ipc.MaxChunk/4)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 {
+			if err := c.Chunk(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // ReadGitWith reads with the git program, in a way that runs nothing the repository configures.

@@ -53,6 +53,7 @@ var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{
 	ipc.VerbMetrics:    (*Daemon).serveMetrics,
 	ipc.VerbEvents:     (*Daemon).serveEvents,
 	ipc.VerbUsage:      (*Daemon).serveUsage,
+	ipc.VerbDiff:       (*Daemon).serveDiff,
 	ipc.VerbToken:      (*Daemon).serveToken,
 	ipc.VerbWeb:        (*Daemon).serveWeb,
 	ipc.VerbChanges:    (*Daemon).serveChanges,

@@ -23,6 +23,7 @@ type wire struct {
 	*ipc.Client
 	t   *testing.T
 	w   *world
+	d   *running
 	ctx context.Context
 }
 
@@ -30,6 +31,7 @@ func newWire(t *testing.T, gpus int) *wire {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	w := newWorld(t, gpus)
+	w.dataDir = t.TempDir()
 	d := w.begin(nil)
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -50,7 +52,7 @@ func newWire(t *testing.T, gpus int) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return &wire{c, t, w, ctx}
+	return &wire{c, t, w, d, ctx}
 }
 
 func (c *wire) submit(s pasar.Spec, points ...pasar.Point) ipc.SubmitAnswer {

@@ -45,6 +45,7 @@ const (
 	VerbMetrics   Verb = "metrics"
 	VerbEvents    Verb = "events"
 	VerbUsage     Verb = "usage"
+	VerbDiff      Verb = "diff"
 
 	VerbToken   Verb = "token"
 	VerbWeb     Verb = "web"
@@ -93,6 +94,7 @@ var Requests = []Request{
 	{VerbMetrics, false, false, "owner", "what an attempt reported of its progress, as JSON"},
 	{VerbEvents, false, false, "owner", "what befell a job and what it reported, as JSON"},
 	{VerbUsage, false, false, "owner", "what an attempt used over its life, as JSON"},
+	{VerbDiff, false, true, "owner", "how a job's code differed from its commit at submit, as git writes it"},
 	{VerbToken, false, false, "owner", "the token that HTTP asks of others, or a fresh one"},
 	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first"},
 	{VerbChanges, false, true, "owner", "the jobs that match and the status, then what changes of them, as JSON"},

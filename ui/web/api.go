@@ -169,12 +169,24 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 		return req, err
 	}
 	group, err := count(q, "group")
+	if err != nil {
+		return req, err
+	}
 	req.Group = pasar.JobID(group)
-	return req, err
+	for _, word := range q["job"] {
+		for id := range strings.SplitSeq(word, ",") {
+			n, err := strconv.ParseInt(id, 10, 64)
+			if err != nil || n < 1 {
+				return req, refuse(ipc.CodeBadRequest, "", "job: %q is no number of a job", pasar.Clean(id))
+			}
+			req.Jobs = append(req.Jobs, pasar.JobID(n))
+		}
+	}
+	return req, nil
 }
 
 // listKeys are what listRequest reads.
-var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "until", "limit", "group"}
+var listKeys = []string{"all", "state", "tag", "by", "machine", "since", "until", "limit", "group", "job"}
 
 func stateNames() string {
 	names := make([]string, len(pasar.States))

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,23 @@ func TestOutputIsGivenOutAsBytesThatNoBrowserShows(t *testing.T) {
 	}
 }
 
+func TestADifferenceIsPlainText(t *testing.T) {
+	s, d := newServer(t)
+	d.reply[ipc.VerbDiff] = func(_ context.Context, c *ipc.Call) error {
+		return c.Chunk([]byte("+<script>alert(1)</script>\n"))
+	}
+	w := ask(t, s, "GET", "/api/jobs/1/diff", "", nil)
+	if w.Code != 200 || w.Body.String() != "+<script>alert(1)</script>\n" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%d %q %v", w.Code, w.Body, w.Header())
+	}
+	d.reply[ipc.VerbDiff] = func(context.Context, *ipc.Call) error {
+		return &ipc.Error{Code: ipc.CodeWrongState, Message: "not kept"}
+	}
+	if w := ask(t, s, "GET", "/api/jobs/1/diff", "", nil); w.Code != 409 || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %q %v", w.Code, w.Body, w.Header())
+	}
+}
+
 func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 	s, _ := newServer(t)
 	for _, path := range []string{
@@ -203,6 +221,7 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 		"/api/jobs/1/logs?stdout&stderr",
 		"/api/jobs/1/logs?lines=100001",
 		"/api/jobs/1/screen?cols=3",
+		"/api/jobs/1/diff?attempt=1",
 		"/api/jobs/1/metrics?attempt=x",
 		"/api/jobs/1/events?attempt=x",
 		"/api/jobs/1/events?kind=note",
@@ -215,6 +234,21 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 	}
 	if w := ask(t, s, "GET", "/api/jobs/99999999999999999999", "", nil); w.Code != 404 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestAListMayNameItsJobs(t *testing.T) {
+	s, d := newServer(t)
+	ask(t, s, "GET", "/api/jobs?job=42&job=7,3", "", nil)
+	var r ipc.ListRequest
+	d.bound(t, ipc.VerbList, &r)
+	if !slices.Equal(r.Jobs, []pasar.JobID{42, 7, 3}) {
+		t.Errorf("%v", r.Jobs)
+	}
+	for _, word := range []string{"x", "0", "-1", "1,", ""} {
+		if w := ask(t, s, "GET", "/api/jobs?job="+word, "", nil); w.Code != 400 {
+			t.Errorf("job=%s: %d %s", word, w.Code, w.Body)
+		}
 	}
 }
 

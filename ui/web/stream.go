@@ -14,6 +14,7 @@ var streamRoutes = []route{
 	{"GET /api/jobs", users, (*Server).list},
 	{"GET /api/jobs/{id}/logs", users, (*Server).logs},
 	{"GET /api/stream", users, (*Server).stream},
+	{"GET /api/jobs/{id}/diff", users, (*Server).diff},
 }
 
 // list answers with the bytes of `pasar ls --json`.

@@ -41,6 +41,46 @@ export function say(el, text) {
   if (el.textContent !== text) el.textContent = text;
 }
 
+// become makes an element's children the given ones, and leaves alone those that are the same already: what has the focus
+// keeps it, and what is being selected stays selected.
+export function become(el, ...children) {
+  const next = [...h("div", {}, children).childNodes];
+  next.forEach((n, i) => {
+    const old = el.childNodes[i];
+    if (!old) el.append(n);
+    else if (!old.isEqualNode(n)) {
+      if (alike(old, n)) become(old, ...n.childNodes);
+      else {
+        const focus = old === document.activeElement;
+        old.replaceWith(n);
+        if (focus) n.focus();
+      }
+    }
+  });
+  while (el.childNodes.length > next.length) el.lastChild.remove();
+}
+
+// alike says whether one element can become the other by its children alone. What listens is made anew.
+function alike(a, b) {
+  return a.nodeType === 1 && a.tagName !== "BUTTON" && a.cloneNode(false).isEqualNode(b.cloneNode(false)) && a.childElementCount + b.childElementCount > 0;
+}
+
+// copy puts text where it can be pasted from.
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("copied");
+  } catch { // not allowed, or not over HTTPS
+    const area = h("textarea", { class: "unseen", value: text, "aria-hidden": true });
+    const from = document.activeElement;
+    document.body.append(area);
+    area.select();
+    toast(document.execCommand("copy") ? "copied" : "it could not be copied");
+    area.remove();
+    from?.focus();
+  }
+}
+
 let silence;
 
 // toast says what was done, for some seconds.

@@ -57,7 +57,7 @@ export const percent = (x) => (x === null || x === undefined ? "–" : `${Math.r
 // number is one that a job reported: short, and right.
 export function number(x) {
   if (x === null || x === undefined) return "–";
-  if (Number.isInteger(x)) return x.toLocaleString("en").replaceAll(",", " ");
+  if (Number.isInteger(x)) return x.toLocaleString("en").replaceAll(",", "\u202f");
   return Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(3) : String(Number(x.toPrecision(5)));
 }
 

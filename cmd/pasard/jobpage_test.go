@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+)
+
+// hostile is what a job may print: it must be seen, and do nothing.
+const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+
+// run submits a job without a GPU.
+func (h *home) run(name, script string, flags ...string) {
+	h.t.Helper()
+	h.pasar(append(append([]string{"submit", "--gpus", "0", "--name", name}, flags...), "--", "sh", "-c", script)...)
+}
+
+func TestAJobsPageInABrowser(t *testing.T) {
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			h := newHome(t)
+			b := openBrowser(t, h.startWeb(), s)
+			b.failedJob(h)
+			b.terminalOf(h)
+			b.waitingJob(h)
+			b.pardon("status of 404")
+			b.open("/jobs/99")
+			b.read("h1", "There is no job 99")
+			b.look("a job that there isn't")
+		})
+	}
+}
+
+// failedJob: why it failed comes first, what it printed is only text, and it can be started again.
+func (b *browser) failedJob(h *home) {
+	b.t.Helper()
+	quoted := strings.ReplaceAll(hostile, "'", `'\''`)
+	h.run("train", `echo '`+quoted+`'; while [ ! -e go ]; do sleep 0.02; done; echo '{"event":"progress","step":3,"total_steps":10,"loss":0.5}' >> $PASAR_EVENTS
+		i=0; while [ $i -lt 6000 ]; do i=$((i+1)); echo "line $i"; done; echo "FileNotFoundError: [Errno 2] No such file or directory: 'data.bin'"; exit 1`, "--tag", "llm", "--note", hostile)
+	b.open("/jobs/1")
+	b.see(`.state[data-state="running"]`, "")
+	b.read(".log", hostile)
+	if err := os.WriteFile(filepath.Join(h.dir, "go"), nil, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	b.read("section.part-verdict li.root", "data.bin")
+	b.read("section.part-verdict", "file_missing")
+	b.read(".facts", hostile)
+	b.read(".log", "line 6000")
+	b.read(".log .dropped", "earlier lines left out")
+	b.see(`[role="progressbar"]`, "")
+	b.see(".chart .plot canvas", "")
+	b.read("table.attempts", "exit code 1")
+	b.until(`document.title === "#1 train: failed · pasar"`)
+	if n := eval[int](b, `document.querySelectorAll(".log .line").length`); n > 5001 {
+		b.t.Errorf("%d lines are in the page", n)
+	}
+	b.fill("Find in the output", "line 5999")
+	b.read(".hits", "1 of 1")
+	b.look("a job that failed")
+	b.scheme("dark")
+	b.look("a job that failed, in the dark")
+	b.scheme("light")
+
+	b.pardon("status of 400")
+	b.press("Restart with…")
+	b.fill("Bid", "many")
+	b.read(".plan.wrong", "bid")
+	b.look("a restart with other words")
+	b.click("dialog button", "Restart")
+	b.read("dialog .error", "bid")
+	b.fill("Bid", "1234")
+	b.click("dialog button", "Restart")
+	b.read("table.attempts", "2")
+	b.read(".jobhead .sub", "bid 1234")
+	b.click("table.attempts a", "attempt 1")
+	b.until(`location.search === "?attempt=1"`)
+	b.read("section.part-verdict", "Attempt 1 of 2")
+	b.open("/jobs/1?attempt=1") // as a link that somebody was sent
+	b.read("section.part-verdict", "Attempt 1 of 2")
+	if eval[bool](b, `document.querySelector("main img, main script, main b") !== null || document.title.includes("owned")`) {
+		b.t.Error("what the job said was taken for markup")
+	}
+}
+
+// terminalOf: it is watched, typed into once control is taken, and left by the keys that the page names.
+func (b *browser) terminalOf(h *home) {
+	b.t.Helper()
+	h.run("shell", `stty -echo; echo ready; while read line; do printf '\033[38;2;200;80;0mgot\033[0m <%s>\n' "$line"; done`)
+	b.open("/jobs/2")
+	b.read(".log", "ready")
+	b.click(`[role="tab"]`, "Terminal")
+	b.read(".xterm-rows", "ready")
+	b.read(".said", "You are watching.")
+	b.look("a terminal that is watched")
+	b.press("Take control")
+	b.read(".said", "You have control.")
+	b.until(`document.activeElement.closest(".xterm") !== null`)
+	b.keys(0, "h", "e", "l", "l", "o", "Enter")
+	b.read(".xterm-rows", "got <hello>")
+	b.look("a terminal that is held")
+	b.keys(ctrl, "]")
+	b.keys(0, "d")
+	b.until(`document.activeElement.innerText === "Release control"`)
+	b.press("Release control")
+	b.read(".said", "You are watching.")
+	b.see("button", "Take control")
+	b.press("Cancel job")
+	b.read("dialog", "It runs. It gets SIGTERM")
+	b.look("a cancel")
+	b.fill("Now, without the grace", " ")
+	b.click("dialog button", "Cancel job")
+	b.see(`.state[data-state="cancelled"]`, "")
+	b.read(".said", "This is its last screen.")
+	b.read(".xterm-rows", "got <hello>")
+}
+
+// ctrl is the key, beside others.
+const ctrl = 2
+
+// keys presses keys, as far as a program in the page takes them: what it doesn't isn't typed.
+func (b *browser) keys(with int64, names ...string) {
+	b.t.Helper()
+	for _, name := range names {
+		p := input.DispatchKeyEventParams{Key: name, Modifiers: with, WindowsVirtualKeyCode: int64(strings.ToUpper(name)[0])}
+		switch name {
+		case "Enter":
+			p.WindowsVirtualKeyCode = 13
+		case "]":
+			p.WindowsVirtualKeyCode = 221
+		}
+		for _, p.Type = range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} {
+			b.do(command(input.DispatchKeyEvent, p))
+		}
+	}
+}
+
+// waitingJob: it says why it waits, and what can be done is done.
+func (b *browser) waitingJob(h *home) {
+	b.t.Helper()
+	h.run("later", "echo it ran", "--hold")
+	b.open("/jobs/3")
+	b.read(".note.wait", "until it is released")
+	b.read(".pane", "It hasn't started")
+	b.look("a job that waits")
+	b.press("Release")
+	b.see(`.state[data-state="completed"]`, "")
+	b.read(".log", "it ran")
+	b.see("button", "Restart")
+}
