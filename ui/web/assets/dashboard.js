@@ -5,12 +5,14 @@ import { see } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
 import { JobTable } from "./jobtable.js";
+import { Tiles } from "./tiles.js";
 
 export function open(el) {
   const market = new Market({ limit: 500 });
+  const tiles = new Tiles(market);
   const table = new JobTable(market, address);
   const asking = h("p", { class: "empty" }, "asking …");
-  const page = h("div", { class: "dashboard", hidden: true }, table.el);
+  const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, tiles.el, table.el);
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
@@ -21,6 +23,7 @@ export function open(el) {
       page.hidden = false;
     }
     see(market.list());
+    tiles.update();
     table.changed(changed);
     mood();
   });
@@ -50,6 +53,7 @@ export function open(el) {
     keys: table.keys,
     close() {
       document.removeEventListener("pasar:submitted", fresh);
+      tiles.close();
       table.close();
       market.close();
       trouble(null);

@@ -6,6 +6,7 @@ import { late } from "./dialog.js";
 import { finished, plural, states } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
+import { fill, put } from "./keyed.js";
 import { matches, parse } from "./jobfilter.js";
 import { columns, group, Row } from "./jobrow.js";
 import { openBid } from "./bid.js";
@@ -27,7 +28,7 @@ export class JobTable {
     this.market = null; // of its own, while the filter asks for what base hasn't
     this.current = 0; // the job that keys are about
     this.draw = frame(() => this.sync());
-    this.input = h("input", { type: "search", id: "filter", placeholder: "words, #42, @tag, by:ada, -not", "aria-label": "Filter jobs", autocomplete: "off", spellcheck: "false", oninput: () => { this.read(); this.told(); } });
+    this.input = h("input", { type: "search", id: "filter", placeholder: "words, #42, @tag, by:ada", "aria-label": "Filter jobs", autocomplete: "off", spellcheck: "false", oninput: () => { this.read(); this.told(); } });
     this.told = late(() => this.tell(false), 300);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "States" });
     this.tagChips = h("div", { class: "chips", role: "group", "aria-label": "Tags" });
@@ -307,28 +308,4 @@ export class JobTable {
 
 function press(el, on) {
   if (el.getAttribute("aria-pressed") !== String(on)) el.setAttribute("aria-pressed", String(on));
-}
-
-// fill gives a parent a child for each key: those that there are already, or new ones.
-function fill(parent, keys, make, update) {
-  const there = new Map([...parent.children].map((el) => [el.dataset.key, el]));
-  const list = keys.map((key) => {
-    const el = there.get(key) ?? make(key);
-    there.delete(key);
-    el.dataset.key = key;
-    update(el, key);
-    return el;
-  });
-  for (const el of there.values()) el.remove();
-  put(parent, list);
-}
-
-// put brings rows into their order with few moves: when one goes far, the others stay.
-function put(body, rows) {
-  let at = body.firstChild;
-  for (const tr of rows) {
-    if (at !== tr && at?.nextSibling === tr) body.append(at);
-    else if (at !== tr) body.insertBefore(tr, at);
-    at = tr.nextSibling;
-  }
 }
