@@ -6,13 +6,15 @@ import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
 import { JobTable } from "./jobtable.js";
 import { Tiles } from "./tiles.js";
+import { Timeline } from "./timeline.js";
 
 export function open(el) {
   const market = new Market({ limit: 500 });
   const tiles = new Tiles(market);
+  const timeline = new Timeline(market, address);
   const table = new JobTable(market, address);
   const asking = h("p", { class: "empty" }, "asking …");
-  const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, tiles.el, table.el);
+  const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, tiles.el, timeline.el, table.el);
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
@@ -24,6 +26,7 @@ export function open(el) {
     }
     see(market.list());
     tiles.update();
+    timeline.update();
     table.changed(changed);
     mood();
   });
@@ -41,7 +44,10 @@ export function open(el) {
     query(params);
   }
 
-  function query(params) { table.query(params); }
+  function query(params) {
+    timeline.query(params);
+    table.query(params);
+  }
   query(new URLSearchParams(location.search));
 
   const fresh = (e) => table.reveal(e.detail);
@@ -54,6 +60,7 @@ export function open(el) {
     close() {
       document.removeEventListener("pasar:submitted", fresh);
       tiles.close();
+      timeline.close();
       table.close();
       market.close();
       trouble(null);

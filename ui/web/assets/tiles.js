@@ -206,7 +206,7 @@ export class Tiles {
     if (el.dataset.sign === sign) return;
     el.dataset.sign = sign;
     if (sign === "") return el.replaceChildren();
-    const to = this.span[1];
+    const to = Math.min(this.span[1], list.at(-1)[0] + this.step / 2);
     const from = Math.max(to - 86400e3, Math.min(list[0][0], to - 900e3));
     el.title = `${about} ${clock(from)}`;
     const x = (t) => ((t - from) / (to - from)) * 240;
