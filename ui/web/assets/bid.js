@@ -1,8 +1,41 @@
-// A job's bid.
+// A job's bid, and who would move for another one.
 
-import { dialog } from "./dialog.js";
+import { patch, requestID } from "./api.js";
+import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
+import { active, finished } from "./format.js";
+import { fullName } from "./jobrow.js";
+import { Preview } from "./plan.js";
 
 export function openBid(job) {
-  dialog({ title: `Bid of #${job.id} ${job.name}`, form: () => h("p", {}, "") });
+  if (finished(job)) return;
+  const waits = !active(job);
+  const input = h("input", { type: "text", inputmode: "numeric", value: String(job.bid), autocomplete: "off", oninput: () => preview.soon() });
+  const preempt = h("input", { type: "checkbox", onchange: () => preview.soon() });
+  const request = requestID();
+  const words = () => {
+    const text = input.value.trim();
+    if (!/^[+-]?[0-9]{1,15}$/.test(text)) throw new Error("a bid is a whole number");
+    return { bid: Number(text), preempt: waits && preempt.checked };
+  };
+  const preview = new Preview(() => {
+    const w = words();
+    return w.bid === job.bid && !w.preempt ? null : patch(`/api/jobs/${job.id}`, { ...w, dry_run: true });
+  }, { idle: "Change the bid to see who would start when, wait longer or be stopped." });
+  const need = job.waiting?.bid_needed ?? null;
+  dialog({
+    title: `Bid of #${job.id} ${fullName(job)}`, wide: true, action: "Bid",
+    form: () => [
+      h("p", { class: "faint" }, "Higher bids start first."),
+      field("Bid", input, `a whole number; now it is ${job.bid}`),
+      need !== null && need > job.bid ? h("p", {}, h("button", { type: "button", class: "chip", onclick: () => { input.value = String(need); preview.soon(); } }, `Bid ${need}: enough to start earlier`)) : "",
+      waits ? field("Preempt", preempt, "it may stop running jobs with a lower bid, once") : "",
+      preview.el,
+    ],
+    act: async () => {
+      const v = await patch(`/api/jobs/${job.id}`, { ...words(), request });
+      return `#${job.id} ${v.jobs?.[0]?.sentence ?? "has its new bid"}`;
+    },
+  });
+  input.select();
 }

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { see } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
+import { Cloud } from "./cloud.js";
 import { JobTable } from "./jobtable.js";
 import { Tiles } from "./tiles.js";
 import { Timeline } from "./timeline.js";
@@ -11,10 +12,11 @@ import { Timeline } from "./timeline.js";
 export function open(el) {
   const market = new Market({ limit: 500 });
   const tiles = new Tiles(market);
+  const cloud = new Cloud(market);
   const timeline = new Timeline(market, address);
   const table = new JobTable(market, address);
   const asking = h("p", { class: "empty" }, "asking …");
-  const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, tiles.el, timeline.el, table.el);
+  const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, cloud.el, tiles.el, timeline.el, table.el);
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
@@ -25,6 +27,7 @@ export function open(el) {
       page.hidden = false;
     }
     see(market.list());
+    cloud.update();
     tiles.update();
     timeline.update();
     table.changed(changed);
@@ -59,6 +62,7 @@ export function open(el) {
     keys: table.keys,
     close() {
       document.removeEventListener("pasar:submitted", fresh);
+      cloud.close();
       tiles.close();
       timeline.close();
       table.close();
