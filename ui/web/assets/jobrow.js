@@ -135,6 +135,7 @@ export class Row {
   // update shows a job as it is; what is as it was isn't touched.
   update(job, several = false) {
     this.job = job;
+    this.stale = false;
     say(this.link, fullName(job));
     say(this.tags, job.tags.map((t) => `@${t}`).join(" "));
     const c = colour(job);

@@ -3,7 +3,7 @@
 
 import { h, say, frame } from "./dom.js";
 import { late } from "./dialog.js";
-import { finished, plural, states } from "./format.js";
+import { active, finished, plural, states } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { fill, put } from "./keyed.js";
@@ -14,7 +14,7 @@ import { openCancel } from "./cancel.js";
 import { openSubmit } from "./submit.js";
 
 const most = 500; // rows, and jobs that the daemon is asked for
-const atOnce = 100; // rows that are made before a painting
+const budget = 40; // milliseconds that rows may take before a painting
 
 const pasts = [["", "recently ended"], ["24h", "ended in 24 hours"], ["7d", "ended in 7 days"], ["30d", "ended in 30 days"], ["all", "all that ended"]];
 const endings = states.filter((s) => finished({ state: s }));
@@ -58,7 +58,12 @@ export class JobTable {
       e.preventDefault();
       this.step(e.key === "ArrowDown" ? 1 : -1);
     });
-    this.ticking = setInterval(() => { if (!document.hidden) for (const row of this.rows.values()) if (!finished(row.job)) row.tick(); }, 1000);
+    let second = 0;
+    this.ticking = setInterval(() => {
+      if (document.hidden) return;
+      second++;
+      for (const row of this.rows.values()) if (active(row.job) || (second % 10 === 0 && !finished(row.job))) row.tick();
+    }, 1000);
     this.keys = [
       ["/", "filter jobs", () => this.input.focus()],
       ["j", "the next job; Enter opens it", () => this.step(1)],
@@ -165,19 +170,20 @@ export class JobTable {
       row.el.remove();
       this.rows.delete(id);
     }
-    let room = atOnce;
+    const until = performance.now() + budget;
+    let late = false;
     const order = [];
     for (const job of shown) {
       let row = this.rows.get(job.id);
+      late ||= performance.now() > until;
       if (!row) {
-        if (room-- <= 0) break;
+        if (late) break; // and those behind it with it: they come in their order
         row = new Row(job);
         row.update(job, several);
         this.rows.set(job.id, row);
       } else if (row.stale || row.job !== job) {
-        row.update(job, several);
+        if (!late) row.update(job, several);
       }
-      row.stale = false;
       order.push(row.el);
     }
     put(this.body, order);
@@ -186,7 +192,7 @@ export class JobTable {
       else if (order.length > 0) this.row(order[Math.min(place, order.length - 1)])?.link.focus({ preventScroll: true });
       else this.input.focus({ preventScroll: true });
     }
-    if (order.length < shown.length) this.draw(); // the rest in the next frames
+    if (late) this.draw(); // the rest in the next frames
     this.choose(this.rows.get(this.current)?.el);
     this.say(all, list);
     if (this.wanted && this.rows.has(this.wanted)) this.reveal(this.wanted);

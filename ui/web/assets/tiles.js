@@ -265,6 +265,7 @@ function host(t, m) {
   const short = m.available !== null && m.available < 0.05 * m.ram;
   facts(t.facts, [[`${ofBytes(m.host_used, m.host_memory)} claimed`, ""], [m.available === null ? "" : `${bytes(m.available)} available`, short ? "bad" : ""],
     [m.pressure === null ? "" : `pressure ${(100 * m.pressure).toFixed(m.pressure < 0.1 ? 1 : 0)} %`, m.pressure >= 0.1 ? "bad" : ""]]);
+  t.facts.classList.add("lines"); // their number is always the same, however long each is
   t.spark.hidden = true;
   const notes = [];
   if (!m.reachable) notes.push(["bad", "not reachable"]);

@@ -60,7 +60,7 @@ export class Timeline {
     });
     this.stage.addEventListener("keydown", (e) => this.key(e));
     this.stage.addEventListener("blur", () => this.choose(null));
-    this.size = new ResizeObserver(() => this.draw());
+    this.size = new ResizeObserver(([e]) => { this.wide = Math.floor(e.contentRect.width); this.draw(); });
     this.size.observe(this.stage);
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
     this.recolour = () => { this.tints.clear(); this.draw(); };
@@ -164,6 +164,7 @@ export class Timeline {
   }
 
   update() {
+    if (this.height === 0) this.room(this.list()); // at once, so that what is below has its place
     this.draw();
     if (!this.saidAt || Date.now() - this.saidAt > 15000) this.say();
   }
@@ -182,29 +183,46 @@ export class Timeline {
     return (this.market.status?.machines ?? []).flatMap((m) => m.gpus.filter((g) => !g.virtual && !m.gpus.some((o) => g.parent && o.uuid === g.parent)));
   }
 
-  paint() {
-    if (!this.market.known || this.visible === false || !this.stage.isConnected || !this.hours) return;
+  // list is the lanes between two times: those that are shown.
+  list() {
     const [from, to, now] = this.view();
-    const wide = this.wide = this.stage.clientWidth;
-    if (wide === 0) return;
     const machines = this.market.status?.machines ?? [];
     this.several = machines.length > 1;
-    const { lanes: list, hidden } = lanes({ jobs: this.market.list(), past: this.past, machines, from, to, now, most: wide < 560 ? 10 : 16 });
+    return lanes({ jobs: this.market.list(), past: this.past, machines, from, to, now, most: innerWidth < 600 ? 10 : 16 });
+  }
+
+  first() { return top + (this.whole().length > 0 ? chart + 8 : 0); }
+
+  // room makes room for lanes, and for what has run without a GPU. It never takes any back, until another range is chosen.
+  room({ lanes: list }) {
+    const high = this.first() + Math.max(2, list.length, Math.min(this.whole().length + 1, 16)) * lane + 6;
+    if (high <= this.height) return;
+    this.height = high;
+    this.stage.style.minBlockSize = `${high}px`;
+  }
+
+  paint() {
+    const wide = this.wide;
+    if (!this.market.known || this.visible === false || !wide || !this.hours) return;
+    const found = this.list();
+    this.room(found);
+    const { lanes: list, hidden } = found;
+    const [from, to, now] = this.view();
     const gpus = this.whole();
-    const first = top + (gpus.length > 0 ? chart + 8 : 0);
-    const high = this.height = Math.max(this.height, first + Math.max(2, list.length) * lane + 6);
+    const first = this.first();
+    const high = this.height;
     const ratio = devicePixelRatio || 1;
     if (this.canvas.width !== Math.round(wide * ratio) || this.canvas.height !== Math.round(high * ratio)) {
       this.canvas.width = Math.round(wide * ratio);
       this.canvas.height = Math.round(high * ratio);
       this.canvas.style.inlineSize = `${wide}px`;
       this.canvas.style.blockSize = `${high}px`;
-      this.stage.style.minBlockSize = `${high}px`;
     }
     const c = this.canvas.getContext("2d");
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, wide, high);
-    c.font = `12px ${getComputedStyle(this.stage).fontFamily}`;
+    this.font ??= getComputedStyle(this.stage).fontFamily;
+    c.font = `12px ${this.font}`;
     c.textBaseline = "middle";
     this.axis(c, from, to, now, high);
     if (gpus.length > 0) this.memory(c, gpus, from, to, now);
