@@ -301,9 +301,12 @@ export class JobTable {
 
   // reveal shows a job that has just come, once it is there.
   reveal(id) {
-    this.wanted = id;
     const row = this.rows.get(id);
-    if (!row) return;
+    if (!row) {
+      if (this.wanted !== id) setTimeout(() => { if (this.wanted === id) this.wanted = 0; }, 5000); // it may not match
+      this.wanted = id;
+      return;
+    }
     this.wanted = 0;
     this.choose(row.el);
     row.el.scrollIntoView({ block: "center" });

@@ -62,7 +62,7 @@ export class Preview {
         if (number === this.number) refused(null);
         show(v ? planView(v, isNew) : h("p", { class: "faint" }, idle));
       } catch (e) {
-        if (number === this.number) refused(e);
+        if (number === this.number) refused(e); // it may say it in its own words
         show(h("p", { class: "error" }, h("strong", {}, e.message), e.hint ? ` ${e.hint}` : ""));
       }
     };

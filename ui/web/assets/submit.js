@@ -20,6 +20,9 @@ const aSize = "write a size such as 24G";
 const flags = { cwd: "cwd", name: "name", tag: "tags", time: "time", mem: "mem", gpus: "gpus", ram: "ram", "gpu-type": "gpu_type", bid: "bid", grace: "grace", "time-limit": "time_limit", after: "after", begin: "begin", retries: "retries", env: "env", key: "key", note: "note", "resume-command": "resume_command" };
 const flag = /--([a-z-]+)/g;
 
+// named says a text with the fields' names for the command line's flags.
+const named = (text, inputs) => text.replace(/^the body: /, "").replace(flag, (all, name) => (inputs[flags[name]] ? inputs[flags[name]].labels[0].textContent : all));
+
 export function openSubmit() {
   const inputs = {};
   const errors = {};
@@ -79,13 +82,14 @@ export function openSubmit() {
     return w;
   };
 
-  // refused puts a refusal to the field that it names.
+  // refused puts a refusal to the field that it names, and says it in this form's words.
   const refused = (e) => {
     if (!e?.code) return;
-    for (const [, name] of e.message.matchAll(flag)) {
-      const key = flags[name];
-      if (key && inputs[key]) { wrong(key, e.message.replace(/^--[a-z-]+:? ?/, "")); break; }
-    }
+    const [, name] = [...e.message.matchAll(flag), ...(e.hint ?? "").matchAll(flag)][0] ?? [];
+    const key = flags[name];
+    if (key && inputs[key]) wrong(key, named(e.message.replace(/^--[a-z-]+:? ?/, ""), inputs));
+    e.hint = named((e.hint ?? "").replace("without --cwd the job runs in this one", "an empty field is your home").replace("`pasar guide api` lists the keys", ""), inputs);
+    e.message = named(e.message, inputs);
   };
 
   const preview = new Preview(() => {

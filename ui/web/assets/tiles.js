@@ -104,7 +104,7 @@ export class Tiles {
     const hot = g.hot_c ?? hotC;
     facts(t.facts, [[ofBytes(used, g.total), ""], [g.temp_c === null ? "" : `${Math.round(g.temp_c)} °C`, g.temp_c >= hot ? "bad" : g.temp_c >= hot - 10 ? "warn" : ""],
       [g.power_w === null ? "" : `${Math.round(g.power_w)}${g.limit_w === null ? "" : `/${Math.round(g.limit_w)}`} W`, g.throttle?.length ? "warn" : ""]]);
-    this.spark(t.spark, this.series.get(g.uuid)?.map((p) => [new Date(p.at).getTime(), p.util]), 100, "use since");
+    this.spark(t.spark, g.virtual ? null : this.series.get(g.uuid)?.map((p) => [new Date(p.at).getTime(), p.util]), 100, "use since");
     const notes = [];
     if (g.status && g.status !== "ok") notes.push(["bad", g.status]);
     if (g.drained) notes.push(["bad", drained(g.drained)]);
@@ -200,7 +200,7 @@ export class Tiles {
 
   // spark draws values over the last 24 hours; where there are none is a gap.
   spark(el, points, top, about) {
-    el.hidden = false;
+    el.hidden = points === null;
     const list = (points ?? []).filter((p) => p[1] !== null);
     const sign = list.length < 2 || !this.span ? "" : `${list.length} ${list[0][0]} ${list.at(-1).join()}`;
     if (el.dataset.sign === sign) return;

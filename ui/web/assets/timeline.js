@@ -97,6 +97,8 @@ export class Timeline {
     this.long = this.hours * hour;
     this.follows = true;
     this.height = 0;
+    this.chosen = null;
+    this.tip.hidden = true;
     this.draw();
     this.fetch();
   }
@@ -253,7 +255,8 @@ export class Timeline {
       const midnight = d.getHours() === 0 && d.getMinutes() === 0;
       const text = midnight || step >= 24 * hour ? d.toLocaleDateString(undefined, { weekday: step < 48 * hour ? "short" : undefined, day: "numeric", month: step >= 24 * hour ? "short" : undefined })
         : `${String(d.getHours()).padStart(2, "0")}:${String(d.getMinutes()).padStart(2, "0")}`;
-      if (!(x + 4 < this.x(now) + 18 && x + 4 + c.measureText(text).width > this.x(now) - 18)) c.fillText(text, x + 4, top / 2 - 1);
+      const end = x + 4 + c.measureText(text).width;
+      if (end < this.wide && (end < this.x(now) - 18 || x + 4 > this.x(now) + 18)) c.fillText(text, x + 4, top / 2 - 1);
     }
   }
 
