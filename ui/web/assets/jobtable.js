@@ -203,7 +203,8 @@ export class JobTable {
     const status = this.base.status;
     const counts = status?.jobs ?? {};
     const filtered = this.words.length > 0 || this.states.size > 0;
-    say(this.count, list.length === all.length && !filtered ? plural(list.length, "job") : `${plural(list.length, "job")} of ${Math.max(all.length, list.length)}`);
+    const asking = this.market && !this.market.known;
+    say(this.count, asking ? "asking …" : list.length === all.length && !filtered ? plural(list.length, "job") : `${plural(list.length, "job")} of ${Math.max(all.length, list.length)}`);
     fill(this.chips, states.filter((s) => counts[s] > 0 || this.states.has(s)), (s) => h("button", { type: "button", class: "chip", onclick: () => this.toggle(s) }, h("span", { class: "state", dataset: { state: s } }, s), h("span", { class: "num" })),
       (el, s) => { say(el.lastChild, String(counts[s] ?? 0)); press(el, this.states.has(s)); });
     const tags = new Map();
