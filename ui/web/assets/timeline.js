@@ -160,7 +160,7 @@ export class Timeline {
     if (from > now) return;
     const until = to + this.long / 2 < now ? new Date(Math.ceil(to + this.long / 2)).toISOString() : null;
     await Promise.all([
-      ask(`/api/gpu${search({ since: new Date(Math.max(from - this.long / 2, now - 24 * hour)).toISOString(), until, points: 720 })}`, (v) => { this.points = v.gpus; this.step = v.step * 1000; }),
+      ask(`/api/gpu${search({ since, until, points: 720 })}`, (v) => { this.points = v.gpus; this.step = v.step * 1000; }),
       ask(`/api/jobs${search({ state: "completed,failed,cancelled", since, limit: most })}`, (v) => { this.past = Array.isArray(v) ? v : v.jobs; this.much = this.past.length >= most; }),
     ]);
   }
@@ -461,7 +461,7 @@ export class Timeline {
     const job = bar.job;
     const ends = bar.open ? "its end isn't known" : `${bar.kind === "ran" ? "until" : "until about"} ${clock(bar.to)} (${span(Math.round((bar.to - bar.from) / 1000))})`;
     const lines = [`${l.place}, ${claim(job.claim)}${bar.attempt > 1 ? `, attempt ${bar.attempt}` : ""}`,
-      `${bar.kind === "planned" ? `from about ${clock(bar.from)}` : `from ${clock(bar.from)}`} ${ends}`,
+      `${bar.kind === "planned" ? `from about ${clock(bar.from)}` : `from ${clock(bar.from)}`}${bar.open ? ";" : ""} ${ends}`,
       bar.kind === "ran" ? [bar.failed ? "failed" : "", job.attempts.find((a) => a.attempt === bar.attempt)?.verdict?.summary].filter(Boolean).join(": ") : bar.kind === "planned" ? job.waiting?.sentence : ""].filter(Boolean);
     this.tip.replaceChildren(h("strong", {}, `#${job.id} ${fullName(job)}`), lines.map((t) => h("span", {}, t)).reduce((f, el) => (f.append(el), f), document.createDocumentFragment()));
     const at = Math.min(Math.max(x ?? Math.max(b.x, this.gutter()), 8), this.wide - 8);
