@@ -59,7 +59,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !s.links.use(r.URL.Query().Get("code"), s.Now()) {
-		return refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old")
+		sendAway(w, r, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old"))
+		return nil
 	}
 	until := s.Now().Add(cookieFor)
 	value, err := s.keys.cookie(until)

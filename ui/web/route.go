@@ -45,7 +45,7 @@ func (s *Server) routes() *http.ServeMux {
 		for _, rt := range list {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 				if status, e := s.admit(r, rt.who); e != nil {
-					writeError(w, status, e)
+					sendAway(w, r, status, e)
 					return
 				}
 				if err := rt.serve(s, w, r); err != nil {

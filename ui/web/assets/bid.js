@@ -1,19 +1,43 @@
-// Changing a bid.
+// A job's bid, and who would move for another one.
 
 import { patch, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
+import { active, finished } from "./format.js";
+import { fullName } from "./jobrow.js";
+import { Preview } from "./plan.js";
 
 // openBid asks for a job's new bid; number is what the field has at first.
 export function openBid(job, number = job.bid) {
-  const input = h("input", { type: "number", value: String(number), step: "1" });
+  if (finished(job)) return;
+  const waits = !active(job);
+  const input = h("input", { type: "text", inputmode: "numeric", value: String(number), autocomplete: "off", oninput: () => preview.soon() });
+  const preempt = h("input", { type: "checkbox", onchange: () => preview.soon() });
   const request = requestID();
+  const words = () => {
+    const text = input.value.trim();
+    if (!/^[+-]?[0-9]{1,15}$/.test(text)) throw new Error("a bid is a whole number");
+    return { bid: Number(text), preempt: waits && preempt.checked };
+  };
+  const preview = new Preview(() => {
+    const w = words();
+    return w.bid === job.bid && !w.preempt ? null : patch(`/api/jobs/${job.id}`, { ...w, dry_run: true });
+  }, { idle: "Change the bid to see who would start when, wait longer or be stopped." });
+  const need = job.waiting?.bid_needed ?? null;
   dialog({
-    title: `Bid of #${job.id} ${job.name}`, action: "Bid",
-    form: () => field("Bid", input, `Higher bids start first; now it is ${job.bid}.`),
+    title: `Bid of #${job.id} ${fullName(job)}`, wide: true, action: "Bid",
+    form: () => [
+      h("p", { class: "faint" }, "Higher bids start first."),
+      field("Bid", input, `a whole number; now it is ${job.bid}`),
+      need !== null && need > job.bid ? h("p", {}, h("button", { type: "button", class: "chip", onclick: () => { input.value = String(need); preview.soon(); } }, `Bid ${need}: enough to start earlier`)) : "",
+      waits ? field("Preempt", preempt, "it may stop running jobs with a lower bid, once") : "",
+      preview.el,
+    ],
     act: async () => {
-      const a = await patch(`/api/jobs/${job.id}`, { bid: Number(input.value), request });
-      return `#${job.id} ${a.jobs[0].sentence}`;
+      const v = await patch(`/api/jobs/${job.id}`, { ...words(), request });
+      return `#${job.id} ${v.jobs?.[0]?.sentence ?? "has its new bid"}`;
     },
   });
+  if (number !== job.bid) preview.soon();
+  input.select();
 }

@@ -1,21 +1,73 @@
-// The dashboard.
+// The dashboard: GPUs, the timeline, the jobs, and what awaits approval.
 
 import { h } from "./dom.js";
-import { mark } from "./format.js";
+import { see } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
+import { Cloud } from "./cloud.js";
+import { JobTable } from "./jobtable.js";
+import { Tiles } from "./tiles.js";
+import { Timeline } from "./timeline.js";
 
 export function open(el) {
-  const rows = h("tbody", { id: "jobs" });
-  el.append(h("h1", { class: "unseen" }, "Jobs"), h("table", {}, rows));
   const market = new Market({ limit: 500 });
-  market.listen(() => {
-    trouble(market.lost ? "The connection is lost; it is tried again." : null);
-    rows.replaceChildren(...market.list().map((job) => h("tr", {},
-      h("td", {}, h("a", { href: `/jobs/${job.id}` }, `#${job.id}`)),
-      h("td", {}, job.name),
-      h("td", {}, h("span", { class: "state", dataset: { state: job.state } }, mark(job.state), " ", job.state)))));
+  const tiles = new Tiles(market);
+  const cloud = new Cloud(market);
+  const timeline = new Timeline(market, address);
+  const table = new JobTable(market, address);
+  const asking = h("p", { class: "empty" }, "asking …");
+  const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, cloud.el, tiles.el, timeline.el, table.el);
+  el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
+
+  market.listen((changed) => {
+    trouble(market.lost ? "The connection is lost; it is tried again. What is shown is as it was." : null);
+    if (!market.known) return;
+    if (page.hidden) {
+      asking.remove();
+      page.hidden = false;
+    }
+    see(market.list());
+    cloud.update();
+    tiles.update();
+    timeline.update();
+    table.changed(changed);
     mood();
   });
-  return { title: "pasar", close: () => market.close(), keys: [] };
+
+  // address changes keys of the page's address; what is empty goes.
+  function address(keys, push) {
+    const params = new URLSearchParams(location.search);
+    for (const [k, v] of Object.entries(keys)) {
+      if (v === "" || v === false || v === null) params.delete(k);
+      else params.set(k, v === true ? "1" : v);
+    }
+    const text = params.toString().replaceAll("%2C", ",").replaceAll("%40", "@").replaceAll("%3A", ":");
+    const to = text ? `/?${text}` : "/";
+    if (to !== location.pathname + location.search) history[push ? "pushState" : "replaceState"](null, "", to);
+    query(params);
+  }
+
+  function query(params) {
+    timeline.query(params);
+    table.query(params);
+  }
+  query(new URLSearchParams(location.search));
+
+  const fresh = (e) => table.reveal(e.detail);
+  document.addEventListener("pasar:submitted", fresh);
+
+  return {
+    title: "pasar",
+    query,
+    keys: table.keys,
+    close() {
+      document.removeEventListener("pasar:submitted", fresh);
+      cloud.close();
+      tiles.close();
+      timeline.close();
+      table.close();
+      market.close();
+      trouble(null);
+    },
+  };
 }

@@ -83,10 +83,10 @@ export async function copy(text) {
 
 let silence;
 
-// toast says what was done, for some seconds.
+// toast says what was done, for some seconds: a text, or a list of texts and nodes.
 export function toast(text) {
   const el = document.getElementById("said");
-  el.textContent = text;
+  el.replaceChildren(...[text].flat());
   el.classList.add("shown");
   clearTimeout(silence);
   silence = setTimeout(() => el.classList.remove("shown"), 6000);

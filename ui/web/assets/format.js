@@ -64,12 +64,13 @@ export function number(x) {
 // plural is a number with its noun.
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
-// claim is what a job asks for, in few words.
+// claim is what a job asks for, in few letters: "1 GPU", "24 GiB", "2×24 GiB", "no GPU".
 export function claim(c) {
-  if (c.kind === "none" || (c.gpus === 0 && c.mem === null)) return c.ram ? `CPU, ${bytes(c.ram)}` : "CPU";
-  const type = c.type ? ` ${c.type}` : "";
-  if (c.mem !== null) return `${c.gpus > 1 ? `${c.gpus} × ` : ""}${bytes(c.mem)}${type}`;
-  return `${c.gpus} GPU${c.gpus > 1 ? "s" : ""}${type}`;
+  let s = `${c.gpus} GPU${c.gpus > 1 ? "s" : ""}`;
+  if (c.kind === "none") s = "no GPU";
+  else if (c.mem !== null) s = `${c.gpus > 1 ? `${c.gpus}×` : ""}${c.auto ? "~" : ""}${bytes(c.mem)}`;
+  if (c.type) s += ` ${c.type}`;
+  return c.ram ? `${s} + ${bytes(c.ram)} RAM` : s;
 }
 
 export const states = ["awaiting", "queued", "starting", "running", "stopping", "paused", "completed", "failed", "cancelled"];

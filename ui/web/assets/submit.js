@@ -1,8 +1,165 @@
-// Submitting a job.
+// Submitting a job: a line for the shell, what it asks for, and when it would start.
 
-import { dialog } from "./dialog.js";
+import { post, requestID } from "./api.js";
+import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
+import { fullName } from "./jobrow.js";
+import { Preview } from "./plan.js";
+
+// What was typed and not submitted yet is there when the form is opened again, as long as this page is. Only the directory is kept for longer.
+let draft = {};
+const kept = "pasar.directory";
+
+const time = /^([0-9.]+(ms|s|m|h|d|w))+$|^[0-9]+(:[0-9]{1,2}){1,2}$|^[0-9]+-[0-9:]+$/i;
+const size = /^[0-9.]+\s*[kmgt]?i?b?$/i;
+const whole = /^[0-9]+$/;
+const aTime = "write 2h, 90m or 1d12h";
+const aSize = "write a size such as 24G";
+
+// fieldOf is the field that a refusal is about: it names the command line's flags.
+const flags = { cwd: "cwd", name: "name", tag: "tags", time: "time", mem: "mem", gpus: "gpus", ram: "ram", "gpu-type": "gpu_type", bid: "bid", grace: "grace", "time-limit": "time_limit", after: "after", begin: "begin", retries: "retries", env: "env", key: "key", note: "note", "resume-command": "resume_command" };
+const flag = /--([a-z-]+)/g;
+
+// named says a text with the fields' names for the command line's flags.
+const named = (text, inputs) => text.replace(/^the body: /, "").replace(flag, (all, name) => (inputs[flags[name]] ? inputs[flags[name]].labels[0].textContent : all));
 
 export function openSubmit() {
-  dialog({ title: "Submit a job", action: "Submit", form: () => h("p", {}), act: async () => "" });
+  const inputs = {};
+  const errors = {};
+  const changed = () => {
+    draft = Object.fromEntries(Object.entries(inputs).map(([k, el]) => [k, el.type === "checkbox" ? el.checked : el.value]));
+    preview.soon();
+  };
+  const add = (key, label, el, help, check) => {
+    inputs[key] = el;
+    if (el.type === "checkbox") el.checked = draft[key] ?? false;
+    else if (draft[key] !== undefined) el.value = draft[key];
+    el.addEventListener("input", changed);
+    const f = field(label, el, help);
+    errors[key] = h("small", { class: "wrong", id: `${el.id}-error`, hidden: true });
+    f.append(errors[key]);
+    el.check = check;
+    return f;
+  };
+  const text = (props) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
+  const box = () => h("input", { type: "checkbox" });
+
+  // wrong shows what is wrong with a field, beside it; null: nothing.
+  const wrong = (key, message) => {
+    const [el, error] = [inputs[key], errors[key]];
+    error.hidden = !message;
+    error.textContent = message ?? "";
+    if (message) {
+      el.setAttribute("aria-invalid", "true");
+      el.closest("details")?.setAttribute("open", "");
+    } else {
+      el.removeAttribute("aria-invalid");
+    }
+  };
+
+  // words are the request, of what is filled in.
+  const words = () => {
+    const say = (key) => inputs[key].value.trim();
+    let first = null;
+    for (const [key, el] of Object.entries(inputs)) {
+      const message = el.check && say(key) !== "" ? el.check(say(key)) : null;
+      wrong(key, message);
+      if (message) first ??= `${el.labels[0].textContent}: ${message}`;
+    }
+    if (first) throw new Error(first);
+    const w = { command: ["/bin/sh", "-c", inputs.command.value.trim()] };
+    for (const key of ["cwd", "name", "time", "mem", "ram", "gpu_type", "grace", "time_limit", "key", "note", "resume_command"]) if (say(key) !== "") w[key] = say(key);
+    for (const key of ["gpus", "bid", "retries"]) if (say(key) !== "") w[key] = Number(say(key));
+    for (const key of ["preempt", "hold"]) if (inputs[key].checked) w[key] = true;
+    if (inputs.pausable.checked) w.pausable = true;
+    const tags = say("tags").split(/[\s,]+/).map((t) => t.replace(/^@/, "")).filter(Boolean);
+    if (tags.length > 0) w.tags = tags;
+    const after = say("after").split(/[\s,]+/).filter(Boolean);
+    if (after.length > 0) w.after = after.map((t) => { const [id, on] = t.replace("#", "").split(":"); return { job: Number(id), on: on || "ok" }; });
+    if (say("begin") !== "") w.begin = new Date(say("begin")).toISOString();
+    const env = inputs.env.value.split("\n").map((l) => l.trim()).filter(Boolean);
+    if (env.length > 0) w.env = Object.fromEntries(env.map((l) => [l.slice(0, l.indexOf("=")), l.slice(l.indexOf("=") + 1)]));
+    return w;
+  };
+
+  // refused puts a refusal to the field that it names, and says it in this form's words.
+  const refused = (e) => {
+    if (!e?.code) return;
+    const [, name] = [...e.message.matchAll(flag), ...(e.hint ?? "").matchAll(flag)][0] ?? [];
+    const key = flags[name];
+    if (key && inputs[key]) wrong(key, named(e.message.replace(/^--[a-z-]+:? ?/, ""), inputs));
+    e.hint = named((e.hint ?? "").replace("without --cwd the job runs in this one", "an empty field is your home").replace("`pasar guide api` lists the keys", ""), inputs);
+    e.message = named(e.message, inputs);
+  };
+
+  const preview = new Preview(() => {
+    const w = words();
+    if (w.command[2] === "") w.command[2] = "true"; // when it would start doesn't depend on it
+    return post("/api/jobs", { ...w, dry_run: true });
+  }, { idle: "When it would start is shown here.", isNew: true, refused });
+  const request = requestID();
+  if (draft.cwd === undefined) {
+    try { draft.cwd = localStorage.getItem(kept) ?? ""; } catch { /* it may be forbidden */ }
+  }
+
+  const command = h("textarea", { rows: 2, autofocus: true, spellcheck: "false", autocomplete: "off", placeholder: "python train.py --epochs 3" });
+  const d = dialog({
+    title: "Submit a job", wide: true, action: "Submit",
+    form: () => [
+      add("command", "Command", command, "a line for the shell, as you would type it; it runs with the daemon's environment"),
+      h("div", { class: "fields" },
+        add("cwd", "Directory", text({ placeholder: "projects/llm" }), "below your home unless it begins with /"),
+        add("name", "Name", text({ placeholder: "that of the program or script" })),
+        add("tags", "Tags", text({ placeholder: "llm sft" }), "words to find it by; the first gives the colour")),
+      h("div", { class: "fields tight" },
+        add("gpus", "GPUs", text({ inputmode: "numeric", placeholder: "1" }), "0 for none", (v) => (whole.test(v) ? null : "a whole number")),
+        add("mem", "GPU memory", text({ placeholder: "whole GPUs" }), "a slice such as 24G, or auto", (v) => (v === "auto" || size.test(v) ? null : `${aSize}, or auto`)),
+        add("ram", "Host memory", text({ placeholder: "none is asked for" }), "such as 16G", (v) => (size.test(v) ? null : aSize)),
+        add("time", "Takes about", text({ placeholder: "2h" }), "an estimate; it never kills", (v) => (time.test(v) ? null : aTime))),
+      h("div", { class: "fields tight" },
+        add("bid", "Bid", text({ inputmode: "numeric", placeholder: "the usual one" }), "higher starts first", (v) => (/^-?[0-9]{1,15}$/.test(v) ? null : "a whole number")),
+        add("retries", "Retries", text({ inputmode: "numeric", placeholder: "0" }), "when it fails for what may pass", (v) => (whole.test(v) ? null : "a whole number")),
+        add("preempt", "Preempt", box(), "it may stop running jobs with a lower bid, once")),
+      h("details", { class: "moreopts", open: ["grace", "time_limit", "after", "begin", "key", "note", "env", "gpu_type", "resume_command"].some((k) => draft[k]) || draft.hold || draft.pausable },
+        h("summary", {}, "More"),
+        h("div", { class: "fields" },
+          add("grace", "Grace", text({ placeholder: "2m" }), "between the request to stop and SIGKILL", (v) => (time.test(v) ? null : aTime)),
+          add("time_limit", "Time limit", text({ placeholder: "none" }), "then it is stopped", (v) => (time.test(v) ? null : aTime)),
+          add("gpu_type", "GPU type", text({ placeholder: "any" }), "such as H100"),
+          add("after", "After", text({ placeholder: "41, 42:any" }), "jobs to wait for: 41 completed, 41:any ended, 41:fail failed",
+            (v) => (v.split(/[\s,]+/).filter(Boolean).every((t) => /^#?[1-9][0-9]*(:(ok|any|fail))?$/.test(t)) ? null : "write 41, or 41:any")),
+          add("begin", "Not before", h("input", { type: "datetime-local" })),
+          add("key", "Key", text(), "a second submit with the same key is the same job")),
+        add("note", "Note", text()),
+        add("env", "Environment", h("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", placeholder: "WANDB_MODE=offline" }), "KEY=VALUE, one a line, beside the daemon's own; values aren't kept by this page",
+          (v) => (v.split("\n").every((l) => l.trim() === "" || l.trim().indexOf("=") > 0) ? null : "write KEY=VALUE, one a line")),
+        add("resume_command", "Resume command", text({ placeholder: "python train.py --resume" }), "what to run instead when it goes on from a checkpoint"),
+        h("div", { class: "fields" },
+          add("pausable", "Pausable", box(), "it can save and leave when asked to"),
+          add("hold", "Hold", box(), "keep it from starting until it is released"))),
+      preview.el,
+    ],
+    act: async () => {
+      if (inputs.command.value.trim() === "") {
+        wrong("command", "no command is given");
+        command.focus();
+        throw new Error("No command is given.");
+      }
+      let job;
+      try {
+        job = await post("/api/jobs", { ...words(), request });
+      } catch (e) {
+        refused(e);
+        throw e;
+      }
+      try { localStorage.setItem(kept, inputs.cwd.value.trim()); } catch { /* then not */ }
+      draft = {};
+      document.dispatchEvent(new CustomEvent("pasar:submitted", { detail: job.id }));
+      return ["Submitted ", h("a", { href: `/jobs/${job.id}` }, `#${job.id} ${fullName(job)}`), job.waiting ? `: ${job.waiting.sentence}` : ""];
+    },
+  });
+  command.addEventListener("keydown", (e) => {
+    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); d.querySelector("form").requestSubmit(); }
+  });
+  preview.soon();
 }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	devtools "github.com/chromedp/cdproto/page"
+)
+
+func TestTheDashboardInABrowser(t *testing.T) {
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			h := newHome(t)
+			b := openBrowser(t, h.startWeb(), s)
+			b.firstJob()
+			b.findsJobs(h)
+			b.bidsAndCancels(h)
+			b.keepsItsPlace(h)
+			b.goesThroughTime()
+		})
+	}
+}
+
+// firstJob: an empty market says what to do, and what is submitted there is there.
+func (b *browser) firstJob() {
+	b.t.Helper()
+	b.open("/")
+	b.read(".jobcard .empty", "nobody has brought a job yet")
+	b.look("an empty market")
+	b.press("Submit the first job")
+	b.click("dialog button", "Submit")
+	b.read("dialog .error", "No command is given")
+	b.fill("Command", "echo it ran; sleep 600")
+	b.fill("Name", "from-the-page")
+	b.fill("GPUs", "none")
+	b.read("dialog .wrong", "a whole number")
+	b.fill("GPUs", "0")
+	b.fill("Tags", "llm, first")
+	b.read("dialog .plan", "would start now")
+	b.look("a job that is about to be submitted")
+	b.click("dialog button", "Submit")
+	b.read("#said", "Submitted #1 from-the-page")
+	b.see(`tr[data-job="1"] .state[data-state="running"]`, "")
+}
+
+// findsJobs: a filter is a part of the address, whatever set it.
+func (b *browser) findsJobs(h *home) {
+	b.t.Helper()
+	name := `<img src=x onerror="document.title='owned'">`
+	h.pasar("submit", "--gpus", "0", "--name", name, "--tag", "data", "--", "sh", "-c", "exit 3")
+	h.pasar("submit", "--gpus", "0", "--name", "later", "--hold", "--tag", "llm", "--", "true")
+	b.read(`tr[data-job="2"]`, name)
+	b.read(`tr[data-job="3"]`, "held until")
+	b.see(`tr[data-job="2"] .state[data-state="failed"]`, "")
+	only := func(ids string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("tr[data-job]")].map((r) => r.dataset.job).join() === %s`, js(ids))
+	}
+	b.click(`.filters [data-key="failed"]`, "")
+	b.until(only("2") + ` && location.search === "?state=failed"`)
+	b.open("/?state=failed&q=@data") // as a link that somebody was sent
+	b.until(only("2"))
+	b.until(`document.querySelector("#filter").value === "@data"`)
+	b.fill("Filter jobs", "no such thing")
+	b.read(".jobcard .empty", "No job matches")
+	b.look("a filter that takes nothing")
+	b.press("Clear the filter")
+	b.until(only("1,3,2") + ` && location.search === ""`)
+	b.click(`.filters [data-key="llm"]`, "")
+	b.until(only("1,3") + ` && location.search === "?q=@llm"`)
+	eval[bool](b, `history.back() ?? true`)
+	b.until(only("1,3,2"))
+	b.click("th button", "Name")
+	b.until(only("2,1,3") + ` && document.querySelector("th.c-name").ariaSort === "ascending"`)
+	b.click("th button", "Name")
+	b.until(only("3,1,2") + ` && document.querySelector("th.c-name").ariaSort === "descending"`)
+	b.click("th button", "Name")
+	b.until(only("1,3,2") + ` && document.querySelector("th.c-name").ariaSort === null`)
+	if eval[bool](b, `document.querySelector("main img") !== null || document.title.includes("owned")`) {
+		b.t.Error("a job's name was taken for markup")
+	}
+	b.look("a market")
+	b.scheme("dark")
+	b.look("a market in the dark")
+	b.scheme("light")
+}
+
+// bidsAndCancels: a bid is shown before it is made, and both are done from the job's row.
+func (b *browser) bidsAndCancels(h *home) {
+	b.t.Helper()
+	b.click(`tr[data-job="3"] .c-state`, "")
+	b.click(`tr[data-job="3"] button`, "Bid")
+	b.fill("Bid", "many")
+	b.read("dialog .plan", "a bid is a whole number")
+	b.fill("Bid", "1300")
+	b.read("dialog .plan", "nobody would wait longer")
+	b.look("a bid")
+	b.click("dialog button", "Bid")
+	b.read("#said", "#3 bids 1300")
+	b.read(`tr[data-job="3"] .c-bid`, "1300")
+	b.click(`tr[data-job="3"] .c-state`, "")
+	b.click(`tr[data-job="3"] button`, "Cancel job")
+	b.click("dialog button", "Cancel job")
+	b.see(`tr[data-job="3"] .state[data-state="cancelled"]`, "")
+}
+
+// keepsItsPlace: what has the focus keeps it while others come and go, and there are never too many rows.
+func (b *browser) keepsItsPlace(h *home) {
+	b.t.Helper()
+	eval[bool](b, `document.querySelector('tr[data-job="1"] .name').focus() ?? true`)
+	h.pasar("submit", "--gpus", "0", "--name", "many", "--hold", "--array", "0-599", "--", "true")
+	b.until(`document.querySelectorAll("tr[data-job]").length === 500`)
+	b.read(".more", "101 more that haven't ended")
+	b.until(`document.activeElement.closest("tr")?.dataset.job === "1"`)
+	b.typeText("jj")
+	b.until(`document.activeElement.closest("tr") === document.querySelectorAll("tr[data-job]")[2]`)
+	b.typeText("k")
+	b.until(`document.activeElement.closest("tr") === document.querySelectorAll("tr[data-job]")[1]`)
+	b.look("more jobs than are listed")
+	b.typeText("\r")
+	b.until(`location.pathname.startsWith("/jobs/")`)
+	eval[bool](b, `history.back() ?? true`)
+	b.see(`tr[data-job="1"]`, "")
+}
+
+// goesThroughTime: the timeline can be read and moved with the keys alone.
+func (b *browser) goesThroughTime() {
+	b.t.Helper()
+	b.until(`document.querySelector(".timeline canvas").height > 50`)
+	b.read(".timeline ul", "#1 from-the-page runs")
+	b.click(".timeline button", "24 h")
+	b.until(`location.search === "?range=24h"`)
+	eval[bool](b, `document.querySelector(".stage").focus() ?? true`)
+	b.typeText("+")
+	b.read("#timeline-said", " to ")
+	b.typeText("\u0301") // Down
+	b.read("#timeline-said", "#1 from-the-page")
+	b.see(".tip", "")
+	b.look("a timeline")
+	b.typeText("\r")
+	b.until(`location.pathname === "/jobs/1"`)
+}
+
+// Nothing costs money here, so what awaits approval is what the page is told in place of the daemon.
+func TestApprovingInABrowserTakesTheAmount(t *testing.T) {
+	const told = `{"schema":1,"mode":"amount","requests":[
+		{"id":7,"name":"big","kind":"start","plan":"p7","submitter":"ada","by":"agent","command":"python train.py","code":{"hash":"h","commit":"9f3c2d1","dirty":true,"diff":"3 files, +120 −4"},"target":"modal","gpu":"8 × H100",
+		 "time":7200,"estimate":63.2,"at_most":79,"budget":{"daily":120.5,"monthly":null},"since":"2026-11-30T08:00:00Z","expires":null,"warning":"it has never run","progress":null},
+		{"id":8,"name":"more","kind":"more","plan":"p8","submitter":"bob","by":null,"command":"python eval.py","code":{"hash":null,"commit":null,"dirty":false,"diff":null},"target":"modal","gpu":"1 × H100",
+		 "time":1800,"estimate":1.98,"at_most":2.505,"budget":{"daily":null,"monthly":null},"since":"2026-11-30T08:00:00Z","expires":null,"warning":null,"progress":null}]}`
+	script := `window.sent = []; window.refuse = true;
+		const ask = window.fetch;
+		window.fetch = (path, o) => {
+			const say = (status, text) => Promise.resolve(new Response(text, {status, headers: {"Content-Type": "application/json"}}));
+			if (path === "/api/cloud") return say(200, ` + js(told) + `);
+			if (o?.method !== "POST") return ask(path, o);
+			if (window.refuse) return say(403, '{"schema":1,"error":{"code":"not_allowed","message":"no","hint":null}}');
+			window.sent.push(path + " " + o.body);
+			return say(200, '{"schema":1,"jobs":[]}');
+		};`
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			h := newHome(t)
+			b := openBrowser(t, h.startWeb(), s)
+			b.do(command(devtools.AddScriptToEvaluateOnNewDocument, devtools.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
+			b.open("/")
+			b.read(".cloud", "1 job awaits approval, 1 running job asks for more time, $81.51 at most")
+			b.look("what awaits approval")
+			eval[bool](b, `document.querySelectorAll(".requests input").forEach((e) => e.click()) ?? true`)
+			b.read(".cloud .sum", "2 chosen, at most $81.51 together")
+			b.click(".cloud .sum button", "Approve")
+			for _, part := range []string{"ada for agent", "python train.py", "commit 9f3c2d1 with changes, 3 files, +120 −4", "8 × H100", "about 2h", "$63.20", "$120.50 of the day's", "it has never run", "More time for #8 more"} {
+				b.read("dialog", part)
+			}
+			b.look("an approval")
+			b.fill("Type the amount", "79")
+			b.click("dialog button", "Approve")
+			b.read("dialog .error", "That is $79.00, and they cost $81.51 at most: nothing was approved.")
+			b.fill("Type the amount", "81.51")
+			b.click("dialog button", "Approve")
+			b.read("dialog .error", "pasar web")
+			eval[bool](b, `(window.refuse = false) || true`)
+			b.click("dialog button", "Approve")
+			b.read("#said", "2 requests are approved")
+			sent := eval[[]string](b, `window.sent.map((t) => t.replace(/,"request":"[^"]+"/, ""))`)
+			want := []string{`/api/jobs/7/approve {"plan":"p7","at_most":79}`, `/api/jobs/8/approve {"plan":"p8","at_most":2.505}`}
+			if fmt.Sprint(sent) != fmt.Sprint(want) {
+				t.Errorf("it sent %q", sent)
+			}
+			b.click(`.requests li button`, "Reject")
+			b.fill("Why", "too dear")
+			b.click("dialog button", "Reject")
+			b.read("#said", "#7 is rejected")
+			if got := eval[string](b, `window.sent.at(-1).replace(/,"request":"[^"]+"/, "")`); got != `/api/jobs/7/reject {"plan":"p7","why":"too dear"}` {
+				t.Errorf("it sent %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestABrowserThatIsNotSignedInIsToldHowInAPage(t *testing.T) {
+	s, _ := newServer(t)
+	accept := func(kind string) func(*http.Request) {
+		return func(r *http.Request) {
+			stranger(r)
+			if kind != "" {
+				r.Header.Set("Accept", kind)
+			}
+		}
+	}
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	for path, status := range map[string]int{"/": 401, "/jobs/7": 401, "/login?code=old": 403} {
+		w := ask(t, s, "GET", path, "", accept(browser))
+		got := w.Body.String()
+		if w.Code != status || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(got, "<code>pasar web</code>") {
+			t.Errorf("%s: %d %s %q", path, w.Code, w.Header().Get("Content-Type"), got)
+		}
+		if strings.Contains(got, "<script") || strings.Contains(got, "style") {
+			t.Errorf("%s: the page asks for what its policy refuses: %q", path, got)
+		}
+		for _, kind := range []string{"", "*/*", "application/json"} {
+			if w := ask(t, s, "GET", path, "", accept(kind)); w.Code != status || w.Header().Get("Content-Type") != "application/json" {
+				t.Errorf("%s for a program that accepts %q: %d %s", path, kind, w.Code, w.Header().Get("Content-Type"))
+			}
+		}
+	}
+	for _, path := range []string{"/api/status", "/assets/app.js", "/nothing"} {
+		if w := ask(t, s, "GET", path, "", accept(browser)); w.Code != 401 || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+	if w := ask(t, s, "GET", "/login?code=old", "", accept(browser)); !strings.Contains(w.Body.String(), "This link was used already") {
+		t.Errorf("an old link: %q", w.Body)
+	}
+}
