@@ -32,7 +32,7 @@ const patience = 60 * time.Second
 
 // A browser is a real one, with a window of its own on the daemon's pages.
 type browser struct {
-	t    *testing.T
+	t    testing.TB
 	ctx  context.Context
 	base string // http://host:port
 
@@ -52,7 +52,7 @@ type screen struct {
 var screens = []screen{{"wide", 1440, 1000, false}, {"phone", 390, 844, true}}
 
 // openBrowser starts a browser of a screen's size for the pages at addr. At the test's end it must have complained of nothing.
-func openBrowser(t *testing.T, addr string, s screen) *browser {
+func openBrowser(t testing.TB, addr string, s screen) *browser {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -231,12 +231,15 @@ func (b *browser) click(selector, text string) {
 	b.t.Helper()
 	b.see(selector, text)
 	b.until(fmt.Sprintf(`!%s.disabled`, shown(selector, text)))
-	at := eval[[]float64](b, fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "center", behavior: "instant"}); const r = e.getBoundingClientRect(); const [x, y] = [r.left + r.width / 2, r.top + r.height / 2];
-		const top = document.elementFromPoint(x, y); return e.contains(top) || top?.closest("label")?.control === e ? [x, y] : []; })()`, shown(selector, text)))
-	if len(at) != 2 {
-		b.t.Fatalf("%s %q is covered", selector, text)
+	at := eval[struct {
+		X, Y float64
+		Over string // what is over it, if something is
+	}](b, fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "center", behavior: "instant"}); const r = e.getBoundingClientRect(); const [X, Y] = [r.left + r.width / 2, r.top + r.height / 2];
+		const top = document.elementFromPoint(X, Y); return {X, Y, Over: e.contains(top) || top?.closest("label")?.control === e ? "" : (top?.outerHTML ?? "nothing").slice(0, 200)}; })()`, shown(selector, text)))
+	if at.Over != "" {
+		b.t.Fatalf("%s %q at %v, %v is covered by %s", selector, text, at.X, at.Y, at.Over)
 	}
-	b.do(chromedp.MouseClickXY(at[0], at[1]))
+	b.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
 // press presses a button by what is written on it.
@@ -267,6 +270,7 @@ func (b *browser) typeText(text string) {
 // look has axe-core look at the page as it is: nothing serious may be found.
 func (b *browser) look(what string) {
 	b.t.Helper()
+	b.until(`document.getAnimations().every((a) => a.playState !== "running")`) // halfway there, nothing has its colours
 	eval[bool](b, axe+"; true")
 	found := eval[string](b, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
 		.map((v) => v.id + ": " + v.help + "\n" + v.nodes.slice(0, 5).map((n) => "    " + n.target + " " + n.html.slice(0, 200) + "\n      " + n.failureSummary.replaceAll("\n", " ")).join("\n")).join("\n"))`)

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // home is one user's pasar: directories of its own, and the daemon in them.
 type home struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	config string
 	cmd    *exec.Cmd
@@ -50,7 +50,7 @@ type home struct {
 }
 
 // newHome makes the directories. At the test's end the daemon is killed and every job with it.
-func newHome(t *testing.T) *home {
+func newHome(t testing.TB) *home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pasar") // short: socket paths
 	if err != nil {
@@ -238,7 +238,7 @@ func shell(script string) pasar.Spec {
 		Claim: pasar.Claim{Kind: pasar.NoGPU}, Grace: pasar.Duration(5 * time.Second)}
 }
 
-func longContext(t *testing.T, d time.Duration) context.Context {
+func longContext(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx

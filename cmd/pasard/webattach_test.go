@@ -13,7 +13,7 @@ import (
 // A page is a browser at a job's terminal.
 type page struct {
 	*websocket.Conn
-	t    *testing.T
+	t    testing.TB
 	seen strings.Builder // bytes for its terminal
 }
 

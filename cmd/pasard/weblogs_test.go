@@ -70,7 +70,7 @@ func TestOutputAndScreenOverHTTPAreTheBytesOfTheCommands(t *testing.T) {
 
 // A listener reads a stream of events.
 type listener struct {
-	t  *testing.T
+	t  testing.TB
 	in *bufio.Scanner
 }
 
