@@ -4,7 +4,7 @@ package docs
 const jsonHTTP = `
 ## Over HTTP
 
-Each answer under ` + "`/api/`" + ` is one of the objects below, byte for byte what the command prints with ` + "`--json`" + `. Streams of events
+Each answer under ` + "`/api/`" + ` that is JSON is one of the objects below, byte for byte what the command prints with ` + "`--json`" + `. Streams of events
 (` + "`text/event-stream`" + `) have it in ` + "`data`" + `. What isn't an object is told in ` + "`pasar guide api`" + `, with what each takes.
 
 | path | answers with | as |
@@ -19,6 +19,7 @@ Each answer under ` + "`/api/`" + ` is one of the objects below, byte for byte w
 | ` + "`GET /api/jobs/42/wait`" + ` | [a job](#a-job), or with 202 [who is still waited for](#a-wait-that-took-too-long) | ` + "`wait`" + ` |
 | ` + "`GET /api/jobs/42/events`" + ` | [a job's life](#a-jobs-life) | ` + "`events`" + ` |
 | ` + "`GET /api/jobs/42/logs`" + ` | [lines of output](#a-line-of-output), one a line; with ` + "`raw`" + ` bytes as they were written | ` + "`logs`" + ` |
+| ` + "`GET /api/jobs/42/diff`" + ` | text as git writes it, no JSON | |
 | ` + "`GET /api/jobs/42/screen`" + ` | [a screen](#a-screen) | ` + "`screen`" + ` |
 | ` + "`GET /api/jobs/42/metrics`" + ` | [what an attempt reported](#what-an-attempt-reported) | no command: the request ` + "`metrics`" + ` |
 | ` + "`GET /api/jobs/42/usage`" + ` | [what an attempt used](#what-an-attempt-used) | no command: the request ` + "`usage`" + ` |
