@@ -1,0 +1,75 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+)
+
+// A failing connection passes on what comes, and then fails with err instead of ending.
+type failing struct {
+	net.Conn
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	if err == io.EOF {
+		err = f.err
+	}
+	return n, err
+}
+
+// TestAClientSpeaksOverAnyConnection holds that what made a connection is the one to say how it was lost.
+func TestAClientSpeaksOverAnyConnection(t *testing.T) {
+	why := &Error{Code: CodeNoDaemon, Message: "the link is cut"}
+	for name, part := range map[string]func(c *Call) error{
+		"between frames": func(c *Call) error { return nil },
+		"in a length":    func(c *Call) error { _, err := c.conn.conn.Write([]byte{0}); return err },
+		"in a frame":     func(c *Call) error { _, err := c.conn.conn.Write([]byte{0, 0, 0, 9, 0x91}); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := start(t, func(_ context.Context, c *Call) error {
+				err := part(c)
+				_ = c.conn.conn.Close()
+				return err
+			})
+			nc, err := DialUnix(path, GreetTimeout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := NewClient(t.Context(), &failing{nc, why})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if c.DaemonVersion != "9.9" {
+				t.Errorf("daemon %q", c.DaemonVersion)
+			}
+			if err := c.Call(t.Context(), VerbStatus, Empty{}, nil, nil); !errors.Is(err, why) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestASupervisorIsGreetedOverAnyConnection(t *testing.T) {
+	near, far := net.Pipe()
+	go func() {
+		c := NewAttachConn(far)
+		if _, _, err := c.Recv(); err == nil {
+			_ = c.Send(AttachWelcome, &Welcome{Version: 2, Key: "7.1"})
+		}
+	}()
+	c, w, err := GreetAttach(near, Hello{Mode: ModeWatch})
+	if err != nil || w.Key != "7.1" {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	_ = far.Close()
+	if _, _, err := c.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("%v", err)
+	}
+	_ = c.Close()
+}
