@@ -89,6 +89,9 @@ func (d *Daemon) checkSubmit(r *ipc.SubmitRequest) error {
 	if err := d.admit(); err != nil {
 		return err
 	}
+	if err := d.fromAfar(r); err != nil {
+		return err
+	}
 	if err := d.autoOfPoints(r); err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"pasar/answer"
 	"pasar/config"
 	"pasar/ipc"
-	"pasar/submission"
 	"pasar/ui/web"
 )
 
@@ -34,7 +33,7 @@ func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.
 		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
 		TokenFile: filepath.Join(cfg.Paths.Data, "token"), Mascots: func() string { return mascots(now()) },
 		Defaults: func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
-		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(add, umask) }, Now: time.Now, Log: log,
+		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(false, add, umask) }, Now: time.Now, Log: log,
 	})
 	if err != nil {
 		log.Warn("HTTP is not served", "error", err)
@@ -78,23 +77,4 @@ func attach(ctx context.Context, dial func(context.Context) (*ipc.Client, error)
 			Hint: fmt.Sprintf("it may just have ended: `pasar show %d`", job)}
 	}
 	return nc, nil
-}
-
-// surround is what surrounds a job whose client has no process here: what surrounds the daemon, and what is added.
-func surround(add []pasar.Arg, umask int) (pasar.Surroundings, string, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return pasar.Surroundings{}, "", err
-	}
-	more := make([]string, len(add))
-	for i, kv := range add {
-		more[i] = string(kv)
-	}
-	env, err := submission.Env(os.Environ(), false, more)
-	if err != nil {
-		return pasar.Surroundings{}, "", err
-	}
-	// Limits are handed down as they were given: to ask for them would set this process's own back (see package
-	// submission), which a daemon needs.
-	return pasar.Surroundings{Env: env, Umask: umask}, home, nil // the present umask is for the daemon's files
 }
