@@ -56,10 +56,10 @@ func readGreeting(r *bufio.Reader) (g greeting, said string, err error) {
 				return g, "", &ipc.Error{Code: ipc.CodeVersion, Message: fmt.Sprintf("it speaks version %s of `pasar proxy`, this pasar version %s", pasar.Clean(version), greetingVersion),
 					Hint: "install the same pasar on both machines"}
 			}
-			if err := json.Unmarshal([]byte(rest), &g); err != nil {
-				return g, "", errNoGreeting
+			if json.Unmarshal([]byte(rest), &g) == nil {
+				return g, "", nil
 			}
-			return g, "", nil
+			g = greeting{}
 		}
 		if text := strings.TrimSpace(string(line)); text != "" {
 			said = text

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -31,6 +32,16 @@ type httpWay struct {
 	authority  string // for the Host header
 	path       string
 	token      string
+}
+
+func newHTTP(u *url.URL, token string) (*httpWay, error) {
+	if u.User != nil {
+		return nil, refuse(u.Redacted(), "by HTTP there is no user: PASAR_TOKEN says who you are")
+	}
+	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+		return nil, &ipc.Error{Code: ipc.CodeUsage, Message: "PASAR_TOKEN is no token: it has spaces or worse in it", Hint: "`pasar token` prints it there"}
+	}
+	return &httpWay{host: u.Hostname(), port: u.Port(), authority: u.Host, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/ipc", token: token}, nil
 }
 
 // maxHead is how many bytes the head of an answer may have, and its body if it is a refusal.

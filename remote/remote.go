@@ -66,15 +66,38 @@ func refuse(raw, format string, args ...any) error {
 
 // New reads a URL. It connects to nothing. An error is an *ipc.Error with CodeUsage.
 func New(raw string, o Options) (*Remote, error) {
+	u, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	r := &Remote{Name: u.Hostname(), opt: o}
+	if u.Scheme == "ssh" {
+		s, err := newSSH(u, o)
+		if err != nil {
+			return nil, err
+		}
+		r.dial = s.dial
+		return r, nil
+	}
+	h, err := newHTTP(u, lookup(o.Env, "PASAR_TOKEN"))
+	if err != nil {
+		return nil, err
+	}
+	r.Web, r.dial = "http://"+u.Host, h.dial
+	return r, nil
+}
+
+// parse checks what all URLs have in common.
+func parse(raw string) (*url.URL, error) {
+	shown := withoutSecret(raw)
 	u, err := url.Parse(raw)
 	if err != nil {
 		var ue *url.Error
 		if errors.As(err, &ue) {
 			err = ue.Err
 		}
-		return nil, refuse(withoutSecret(raw), "%v", err)
+		return nil, refuse(shown, "%v", err)
 	}
-	shown := withoutSecret(raw)
 	host := u.Hostname()
 	switch _, secret := u.User.Password(); {
 	case u.Scheme == "https":
@@ -87,31 +110,12 @@ func New(raw string, o Options) (*Remote, error) {
 		return nil, refuse(shown, "a password doesn't belong here")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, refuse(shown, "? and # mean nothing in it")
-	case !isWord(host) || strings.HasPrefix(host, "-"):
+	case !isWord(host):
 		return nil, refuse(shown, "%q is no host", pasar.Clean(host))
 	case strings.ContainsFunc(u.Path, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return nil, refuse(shown, "its path has control characters")
 	}
-	r := &Remote{Name: host, opt: o}
-	if u.Scheme == "ssh" {
-		user := u.User.Username()
-		if user != "" && !isWord(user) || strings.HasPrefix(user, "-") {
-			return nil, refuse(shown, "%q is no user", pasar.Clean(user))
-		}
-		s := &sshWay{host: host, user: user, port: u.Port(), program: strings.TrimSuffix(u.Path, "/"), opt: o, turn: make(chan struct{}, maxDialing)}
-		r.dial = s.dial
-		return r, nil
-	}
-	token := lookup(o.Env, "PASAR_TOKEN")
-	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
-		return nil, &ipc.Error{Code: ipc.CodeUsage, Message: "PASAR_TOKEN is no token: it has spaces or worse in it", Hint: "`pasar token` prints it there"}
-	}
-	if u.User != nil {
-		return nil, refuse(shown, "by HTTP there is no user: PASAR_TOKEN says who you are")
-	}
-	h := &httpWay{host: host, port: u.Port(), authority: u.Host, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/ipc", token: token}
-	r.Web, r.dial = "http://"+u.Host, h.dial
-	return r, nil
+	return u, nil
 }
 
 // withoutSecret is a URL without a password in it, so that none is shown.
@@ -127,9 +131,10 @@ func withoutSecret(raw string) string {
 	return scheme + "://" + rest
 }
 
-// isWord reports whether s may be a host or a user: ssh hands both to shells, as a configuration file says.
+// isWord reports whether s may be a host or a user: no option, and of characters that mean nothing to a shell, to which a
+// configuration file of ssh's may hand both.
 func isWord(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(".-_:%@+", r))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,14 @@ type sshWay struct {
 	program          string // pasar's path there; empty: pasar, as its PATH has it
 	opt              Options
 	turn             chan struct{}
+}
+
+func newSSH(u *url.URL, o Options) (*sshWay, error) {
+	user := u.User.Username()
+	if u.User != nil && !isWord(user) {
+		return nil, refuse(u.Redacted(), "%q is no user", pasar.Clean(user))
+	}
+	return &sshWay{host: u.Hostname(), user: user, port: u.Port(), program: strings.TrimSuffix(u.Path, "/"), opt: o, turn: make(chan struct{}, maxDialing)}, nil
 }
 
 // args are those of ssh. What the URL names stands where it can't be taken for an option.
@@ -103,7 +112,7 @@ func (s *sshWay) dial(ctx context.Context, e Errand) (net.Conn, error) {
 	if err != nil {
 		return nil, linkError("", "reach %s: run %s: %v", s.host, bin, err)
 	}
-	c := &conn{Conn: nc, r: bufio.NewReaderSize(nc, 4<<10), why: func(err error) error { return s.lost(p, err) }, end: p.leave}
+	c := &conn{Conn: nc, r: bufio.NewReaderSize(nc, 16<<10), why: func(err error) error { return s.lost(p, err) }, end: p.leave}
 	stop := context.AfterFunc(ctx, p.kill)
 	defer stop()
 	limit := greetTime

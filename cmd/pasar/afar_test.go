@@ -149,7 +149,7 @@ func (a *afar) everyCommand() {
 	}
 	a.run(exitFailed, "wait", "1")
 	a.says("it has no terminal any more", exitRefused, "screen", "1")
-	a.says("there is no job #99", exitRefused, "show", "99")
+	a.says("there is no job 99", exitRefused, "show", "99")
 	a.says("there is no such directory", exitUsage, "submit", "--gpus", "0", "--cwd", "/none", "true")
 	a.says("#2", 0, "submit", "--gpus", "0", "--wait", "--no-env", "echo home; pwd")
 	a.says("home\n"+a.dir+"\n", 0, "logs", "2")
@@ -246,6 +246,37 @@ func TestAnInterruptionIsNotALostLink(t *testing.T) {
 		t.Errorf("%q", s.text())
 	}
 	a.run(0, "cancel", "--now", "1")
+}
+
+func TestTheConsoleShowsAnotherMachine(t *testing.T) {
+	a := overFakeSSH(t)
+	m := newTmux(a.near)
+	a.run(0, "submit", "--gpus", "0", "--name", "talker", "i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.2; done")
+	p := m.shell("console", 80, 24)
+	p.keys("pasar; echo back at the shell $?", "Enter")
+	p.shows("1 running")
+	p.keys("Enter") // its screen
+	p.shows("tick")
+	p.keys("a")
+	p.shows("attached to #1")
+	p.keys("C-]", "d")
+	p.shows("back from #")
+	p.keys("q", "s")
+	p.shows("below your home there")
+	p.keys("-l", "pwd")
+	p.keys("Tab", "Tab", "Tab", "Tab")
+	p.keys("-l", "0")
+	p.shows("#2 would start")
+	p.keys("Enter")
+	p.shows("#2 submitted")
+	p.until("ran there", func() string { return differs(a.far.pasar("logs", "2"), a.dir) })
+	a.run(0, "shutdown") // R starts it again, there
+	p.shows("R starts it again")
+	p.keys("R")
+	p.shows("1 running")
+	p.keys("q")
+	p.put()
+	p.shows("back at the shell 0")
 }
 
 // TestAStreamFromAfarOutlivesTheDaemon holds that a daemon which is replaced there is found again, as it is here.
