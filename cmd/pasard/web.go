@@ -26,7 +26,7 @@ func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.
 	}
 	dial := func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, cfg.Paths.Socket) }
 	s, err := web.New(web.Options{
-		Dial: dial,
+		Dial: dial, Connect: func(context.Context) (net.Conn, error) { return connect(cfg.Paths.Socket) },
 		Attach: func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) {
 			return attach(ctx, dial, job, attempt)
 		},
@@ -50,6 +50,16 @@ func mascots(cfg *config.Config) string {
 		}
 	}
 	return cfg.MascotDir
+}
+
+// connect connects to this daemon's own socket.
+func connect(socket string) (net.Conn, error) {
+	nc, err := ipc.DialUnix(socket, ipc.GreetTimeout)
+	var e *ipc.Error
+	if err != nil && !errors.As(err, &e) {
+		return nil, &ipc.Error{Code: ipc.CodeNoDaemon, Message: fmt.Sprintf("connect to %s: %v", socket, err)}
+	}
+	return nc, err
 }
 
 // attach connects to the supervisor of an attempt, which must be the job's present one; 0 is that one.
