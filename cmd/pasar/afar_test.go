@@ -160,7 +160,7 @@ func (a *afar) everyCommand() {
 	if a.starts {
 		a.says("talk", 0, "ls")
 	} else {
-		a.says("refused", exitNoDaemon, "ls")
+		a.near.until("nobody answers any more", func() bool { return strings.Contains(a.near.pasar("ls"), "connection refused") })
 	}
 }
 
