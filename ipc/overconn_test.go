@@ -1,6 +1,8 @@
 package ipc
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -72,4 +74,37 @@ func TestASupervisorIsGreetedOverAnyConnection(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_ = c.Close()
+}
+
+func TestAGreetingThatIsPassedOnSaysByWhichWay(t *testing.T) {
+	for _, said := range [][]any{{typeHello, 1, 3, "0.9"}, {typeHello, 1, 3, "0.9", ""}, {typeHello, 1, 3, "0.9", "socket", "more"}} {
+		b, err := AppendFrame(nil, MaxFrame, said...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(bytes.NewReader(append(b, "rest"...)))
+		passed, err := PassHello(r, ViaHTTP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := ReadFrame(bufio.NewReader(bytes.NewReader(passed)), MaxFrame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var typ, lo, hi int
+		var version, via string
+		rest, _ := io.ReadAll(r)
+		if err := Unpack(body, &typ, &lo, &hi, &version, &via); err != nil || typ != typeHello || lo != 1 || hi != 3 || version != "0.9" || via != ViaHTTP || string(rest) != "rest" {
+			t.Errorf("%v: %d %d %d %q %q, rest %q, %v", said, typ, lo, hi, version, via, rest, err)
+		}
+	}
+	for _, said := range [][]any{{typeRequest, 1, "status"}, {}, {typeHello, 1, 3, string(make([]byte, maxHello))}} {
+		b, err := AppendFrame(nil, MaxFrame, said...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := PassHello(bufio.NewReader(bytes.NewReader(b)), ViaHTTP); err == nil {
+			t.Errorf("%.40v is passed on", said)
+		}
+	}
 }

@@ -139,7 +139,10 @@ func isWord(s string) bool {
 	})
 }
 
-// Client connects to the daemon there. Errors are an *ipc.Error, or have one within.
+// Dial makes a connection on which nothing has been said yet. Errors are an *ipc.Error, or have one within.
+func (r *Remote) Dial(ctx context.Context, e Errand) (net.Conn, error) { return r.dial(ctx, e) }
+
+// Client connects to the daemon there.
 func (r *Remote) Client(ctx context.Context, noStart bool) (*ipc.Client, error) {
 	nc, err := r.dial(ctx, Errand{NoStart: noStart})
 	if err != nil {

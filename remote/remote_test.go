@@ -51,6 +51,16 @@ func TestAURLNamesAMachineOrIsRefused(t *testing.T) {
 	}
 }
 
+// TestSSHAsksOnlyWhereSomebodyCanAnswer holds that a script never waits for a passphrase.
+func TestSSHAsksOnlyWhereSomebodyCanAnswer(t *testing.T) {
+	for _, ask := range []bool{false, true} {
+		args := (&sshWay{host: "box", opt: Options{Ask: ask}}).args(Errand{Job: 7, Attempt: 2, NoStart: true})
+		if slices.Contains(args, "BatchMode=yes") == ask || args[len(args)-1] != "pasar proxy --no-start --job 7 --attempt 2" {
+			t.Errorf("ask is %v: %q", ask, args)
+		}
+	}
+}
+
 func wayOf(t *testing.T, raw string) *sshWay {
 	t.Helper()
 	u, err := parse(raw)

@@ -35,13 +35,14 @@ func (a *app) connectAfar(ctx context.Context, far *remote.Remote, err error) er
 	if err != nil {
 		return err
 	}
-	client, err := far.Client(ctx, a.noStart)
-	if err == nil {
-		a.client, a.met = client, true
-		return nil
-	}
+	nc, err := far.Dial(ctx, remote.Errand{NoStart: a.noStart})
 	var e *ipc.Error
-	if !a.met && errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && !isCut(err) {
+	switch {
+	case err == nil:
+		a.met = true
+		a.client, err = ipc.NewClient(ctx, nc)
+		return err
+	case !a.met && errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && !isCut(err):
 		return startError{problem{e}} // it is not one that was there and may come back
 	}
 	return err

@@ -196,6 +196,10 @@ func TestSSHsFailuresAreOneClearError(t *testing.T) {
 			t.Errorf("%s: %q\nwant %q", url, got, want)
 		}
 	}
+	a.near.env = append(a.near.env, "PASAR_URL=ssh://unknown")
+	a.says("pasar: reach unknown by ssh: ", exitNoDaemon, "shutdown")
+	a.says("pasar: reach unknown by ssh: ", exitNoDaemon, "logs", "1")
+	a.says("pasar: reach unknown by ssh: ", exitNoDaemon, "attach", "1")
 	a.near.env = append(a.near.env, "PASAR_URL=ssh://box")
 	a.says("pasar: box: ", exitBadInput, "ls")
 	a.near.env = append(a.near.env, "PATH=/none")
@@ -232,6 +236,36 @@ func TestARubbishURLIsABadArgument(t *testing.T) {
 	if out := near.pasar("help"); !strings.HasPrefix(out, "pasar runs jobs") {
 		t.Error(out)
 	}
+}
+
+// TestAJobFromAfarIsAsTheOtherMachineHasIt holds that of what isn't said, the other machine's configuration counts, and that
+// files are read where the command is typed.
+func TestAJobFromAfarIsAsTheOtherMachineHasIt(t *testing.T) {
+	a := overFakeSSH(t)
+	for home, text := range map[string]string{a.far.dir: "default_bid = 1234\ndefault_grace = \"33s\"\n", a.near.dir: "default_bid = 77\nrequire_time = true\n"} {
+		dir := filepath.Join(home, ".config/pasar")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"job.toml": "command = [\"true\"]\ngpus = 0\nname = \"from a file\"\nbid = 5\n", "s.sh": "#!/bin/sh\n#PASAR --name wrong\n"} {
+		if err := os.WriteFile(filepath.Join(a.near.dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.run(0, "submit", "--hold", "--gpus", "0", "--", "./s.sh")
+	a.run(0, "submit", "--hold", "--job", "job.toml")
+	a.run(0, "submit", "--hold", "--gpus", "0", "--env", "HOME", "--bid", "0", "--grace", "1s", "--no-env", "--", "true")
+	if got, want := a.run(0, "ls", "--format", "name,bid"), "s\t1234\nfrom a file\t5\ntrue\t0\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if out := a.run(0, "show", "--json", "1"); !strings.Contains(out, `"grace":33`) {
+		t.Error(out)
+	}
+	a.says("would start", 0, "submit", "--dry-run", "--gpus", "0", "--", "true")
 }
 
 // TestAnInterruptionIsNotALostLink holds that Ctrl-C, which ends ssh as well, counts as what it is.

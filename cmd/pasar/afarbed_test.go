@@ -82,6 +82,48 @@ func (b *bed) must(args ...string) {
 	}
 }
 
+// TestALinkByHTTPThatIsCutIsAClearErrorToo has the daemon serve on the network, with a token.
+func TestALinkByHTTPThatIsCutIsAClearErrorToo(t *testing.T) {
+	b := newBed(t)
+	out, err := b.do("status")
+	_, ip, ok := strings.Cut(out, " up ")
+	ip, _, _ = strings.Cut(ip, " ")
+	if err != nil || !ok {
+		t.Fatalf("%v: %s", err, out)
+	}
+	start := exec.Command("ssh", "host1", "PASAR_ADDRESS="+ip+":8750 pasar status >&2 && pasar token")
+	start.Path, start.Env = filepath.Join(strings.SplitN(strings.TrimPrefix(b.near.env[len(b.near.env)-2], "PATH="), ":", 2)[0], "ssh"), b.near.env
+	token, err := start.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, token)
+	}
+	b.near.env = append(b.near.env, "PASAR_URL=http://"+ip+":8750")
+	b.near.until("it serves", func() bool { return strings.Contains(b.near.pasar("ls"), "wants a token") })
+	b.near.env = append(b.near.env, "PASAR_TOKEN="+strings.TrimSpace(string(token)))
+	b.run(0, "submit", "--gpus", "0", "--name", "w", "echo up; read x")
+	attach := b.near.onTerminal("attach", "1")
+	attach.expect("up")
+	follow := b.near.onTerminal("logs", "-f", "1")
+	follow.expect("up")
+	b.must("cut", "host1")
+	cut := time.Now()
+	begins := b.near.onTerminal("ls")
+	for what, s := range map[string]*session{"attach": attach, "logs -f": follow, "ls": begins} {
+		s.ended(s.was, exitNoDaemon)
+		if took := time.Since(cut); took > 10*time.Second {
+			t.Errorf("%s ended after %s", what, took)
+		}
+		want := "pasar: lost the connection to " + ip
+		if what == "ls" {
+			want = "pasar: reach " + ip
+		}
+		s.expect(want)
+	}
+	b.must("heal", "host1")
+	b.near.env = append(b.near.env, "PASAR_URL=ssh://host1")
+	b.run(0, "cancel", "--now", "1")
+}
+
 func TestEveryCommandWorksOverARealSSH(t *testing.T) {
 	newBed(t).everyCommand()
 }

@@ -71,7 +71,7 @@ func shutdownCommand() *command {
 				err := c.connectOnly(ctx)
 				var e *ipc.Error
 				switch {
-				case errors.As(err, &e) && e.Code == ipc.CodeNoDaemon:
+				case errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && !isCut(err):
 					return c.ended("no daemon runs", 0)
 				case err != nil:
 					return err

@@ -31,7 +31,7 @@ type app struct {
 	far      *remote.Remote // see app.afar
 	here     bool           // PASAR_URL is not heeded: this is its far end
 	client   *ipc.Client
-	met      bool   // the daemon of another machine has answered before
+	met      bool   // the daemon of another machine was there before
 	reached  string // the socket of client
 	noStart  bool   // the daemon was shut down in order: don't start another
 	farewell error  // what to say when none comes back
