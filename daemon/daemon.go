@@ -146,6 +146,8 @@ type Deps struct {
 	Web     WebAccess // nil: no HTTP is served
 	Quiet   func()    // called beside the loop once nothing has happened for a while; may be nil
 
+	Surround Surrounder // of jobs from afar; nil: none are taken
+
 	User    string // name of the one user this daemon serves
 	UID     int
 	Pid     int
@@ -153,11 +155,17 @@ type Deps struct {
 	Socket  string
 }
 
+// A Surrounder says what surrounds a job whose client is on another machine: what surrounds this process, of the
+// environment all or the bare minimum, and what is added. Dir is made absolute. An error is an *ipc.Error.
+type Surrounder func(dir string, noEnv bool, add []pasar.Arg) (s pasar.Surroundings, cwd string, err error)
+
 // Settings are the parts of the configuration that the daemon itself acts on; they may be replaced
 // while it runs.
 type Settings struct {
 	Margin      pasar.Margin
 	RequireTime bool
+	Bid         pasar.Bid      // of a submit from afar that says nothing
+	Grace       pasar.Duration // its grace
 	LogMax      pasar.Bytes
 	RetainAge   time.Duration // of attempts that are over; 0: no bound
 	RetainSize  pasar.Bytes   // of all of them together; 0: no bound

@@ -17,6 +17,9 @@ func (d *Daemon) Serve(ctx context.Context, c *ipc.Call) error {
 	if !ok {
 		return &ipc.Error{Code: ipc.CodeUnsupported, Message: fmt.Sprintf("pasard %s doesn't know the request %q", pasar.Version, pasar.Clean(string(c.Verb)))}
 	}
+	if c.Peer.Via != "" && (c.Verb == ipc.VerbApprove || c.Verb == ipc.VerbReject) {
+		return &ipc.Error{Code: ipc.CodeNotAllowed, Message: "only a person may approve or reject: in the console on that machine or by ssh, or in a page that `pasar web` opened"}
+	}
 	return h(d, ctx, c)
 }
 
@@ -87,6 +90,9 @@ func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 // checkSubmit completes a submit and says what is wrong with it, as far as that doesn't depend on the state.
 func (d *Daemon) checkSubmit(r *ipc.SubmitRequest) error {
 	if err := d.admit(); err != nil {
+		return err
+	}
+	if err := d.fromAfar(r); err != nil {
 		return err
 	}
 	if err := d.autoOfPoints(r); err != nil {

@@ -109,21 +109,28 @@ func (c *AttachConn) CloseWrite() error {
 // Close closes the connection.
 func (c *AttachConn) Close() error { return c.conn.Close() }
 
+// attachTime is how long a supervisor may take for its welcome. It needs no time: only the way to it does.
+const attachTime = time.Second
+
 // DialAttach connects to a supervisor's socket, says hello and returns the connection with its
 // welcome. It takes a second at most.
 func DialAttach(socket string, hello Hello) (*AttachConn, Welcome, error) {
-	nc, err := DialUnix(socket, time.Second)
+	nc, err := DialUnix(socket, attachTime)
 	if err != nil {
 		return nil, Welcome{}, err
 	}
-	return GreetAttach(nc, hello)
+	return newAttach(nc, hello, attachTime)
 }
 
-// GreetAttach says hello on a connection to a supervisor, and returns it with its welcome within a second. After an error it
-// is closed.
+// GreetAttach says hello on a connection to a supervisor, however that was made, and returns it with its welcome. It takes
+// GreetTimeout at most. After an error the connection is closed.
 func GreetAttach(nc net.Conn, hello Hello) (*AttachConn, Welcome, error) {
+	return newAttach(nc, hello, GreetTimeout)
+}
+
+func newAttach(nc net.Conn, hello Hello, limit time.Duration) (*AttachConn, Welcome, error) {
 	c := NewAttachConn(nc)
-	w, err := greetAttach(c, hello)
+	w, err := greetAttach(c, hello, limit)
 	if err != nil {
 		_ = c.Close()
 		return nil, Welcome{}, err
@@ -131,9 +138,9 @@ func GreetAttach(nc net.Conn, hello Hello) (*AttachConn, Welcome, error) {
 	return c, w, nil
 }
 
-func greetAttach(c *AttachConn, hello Hello) (Welcome, error) {
+func greetAttach(c *AttachConn, hello Hello, limit time.Duration) (Welcome, error) {
 	hello.Min, hello.Max = MinAttachVersion, MaxAttachVersion
-	if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
 	}
 	unsent := c.Send(AttachHello, &hello) // a supervisor that is full refuses before it has read that
@@ -144,7 +151,7 @@ func greetAttach(c *AttachConn, hello Hello) (Welcome, error) {
 	if err != nil {
 		var ne net.Error
 		if errors.As(err, &ne) && ne.Timeout() {
-			return Welcome{}, &Error{Code: CodeVersion, Message: "the supervisor did not answer within a second",
+			return Welcome{}, &Error{Code: CodeVersion, Message: "the supervisor did not answer within " + spell(limit),
 				Hint: "the job is unharmed; it may have been started by an older pasar"}
 		}
 		return Welcome{}, fmt.Errorf("greet supervisor: %w", err)
@@ -164,4 +171,11 @@ func greetAttach(c *AttachConn, hello Hello) (Welcome, error) {
 		return Welcome{}, &Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
 	return Welcome{}, fmt.Errorf("greet supervisor: %w: frame type %d", ErrMalformed, typ)
+}
+
+func spell(limit time.Duration) string {
+	if limit == time.Second {
+		return "a second"
+	}
+	return fmt.Sprintf("%d seconds", limit/time.Second)
 }

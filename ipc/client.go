@@ -53,6 +53,12 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 		return nil, &Error{Code: CodeNoDaemon, Message: fmt.Sprintf("no daemon at %s: %v", socket, cause(err)),
 			Hint: "start one with `pasard`, or with any command when `autostart` is on"}
 	}
+	return NewClient(ctx, nc)
+}
+
+// NewClient greets a daemon at the other end of a connection, however that was made; the connection is the client's from
+// then on, and closed if that fails. What reading or writing it fails with is told as it is if it has an *Error within.
+func NewClient(ctx context.Context, nc net.Conn) (*Client, error) {
 	c := &Client{conn: nc, ended: make(chan struct{}), calls: map[uint64]chan reply{}}
 	r := bufio.NewReaderSize(nc, 64<<10)
 	if err := c.greet(ctx, r); err != nil {
@@ -113,7 +119,11 @@ func decodeRefusal(b []byte) *Error {
 	return e
 }
 
-func (c *Client) lost(err error) *Error {
+func (c *Client) lost(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return err // the connection itself knows more
+	}
 	return &Error{Code: CodeNoDaemon, Message: fmt.Sprintf("lost the daemon: %v", cause(err)),
 		Hint: "it may be restarting; jobs go on without it"}
 }

@@ -43,6 +43,10 @@ func ReadFrame(r *bufio.Reader, limit int) ([]byte, error) {
 		rest, err = io.ReadFull(r, body[got:])
 		got += rest
 	}
+	var e *Error
+	if errors.As(err, &e) {
+		return nil, err // the frame isn't to blame
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %d of %d bytes", ErrMalformed, got, n)
 	}

@@ -9,7 +9,7 @@
 // After that the client sends requests, as many at once as it likes, each with a number of its own:
 //
 //	client                                 server
-//	HELLO   min max version
+//	HELLO   min max version [via]
 //	                                       WELCOME proto version pid | REFUSED code message hint
 //	REQUEST id verb body
 //	                                       CHUNK   id bytes       (streams only, any number)
@@ -21,6 +21,8 @@
 // ever added at the end of an array or a struct. The verbs and who may use them are in the table
 // Requests. Views travel as the JSON that clients print (bytes inside msgpack), so that nobody
 // decodes and encodes them on the way.
+//
+// Who passes a connection on says in HELLO by which way it came (PassHello), whatever the client may have said.
 //
 // A supervisor's protocol is in attach.go; it has the same framing with a smaller bound.
 package ipc

@@ -109,6 +109,17 @@ type SubmitRequest struct {
 	// Points make an array or sweep: one job for each, with its values filled into the name, the command and
 	// the resume command. Empty: one job.
 	Points []pasar.Point `msgpack:"points"`
+
+	Afar *Afar `msgpack:"afar"` // the client is on another machine; nil: it is here, and has said all of the above
+}
+
+// Afar says what the daemon is to fill in, since the client's own surroundings mean nothing on its machine: jobs get the
+// daemon's environment, umask and limits, with what Surroundings.Env adds, and a Cwd that is relative, or empty, is below
+// its home directory.
+type Afar struct {
+	NoEnv bool `msgpack:"no_env"` // of its environment only what --no-env leaves
+	Bid   bool `msgpack:"bid"`    // the bid is its configuration's; that of the spec isn't used
+	Grace bool `msgpack:"grace"`  // the grace, too
 }
 
 // SubmitAnswer says what became of a submit.

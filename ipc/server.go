@@ -34,6 +34,7 @@ type Call struct {
 type Peer struct {
 	UID     int
 	Version string // of the client
+	Via     string // by which way it came, if not straight to the socket: ViaHTTP
 }
 
 // Bind decodes the call's body into v.
@@ -179,7 +180,7 @@ func (s *Server) greet(nc net.Conn, r *bufio.Reader) (Peer, error) {
 	}
 	var typ, lo, hi int
 	p := Peer{UID: uid}
-	if err := Unpack(b, &typ, &lo, &hi, &p.Version); err != nil || typ != typeHello {
+	if err := Unpack(b, &typ, &lo, &hi, &p.Version, &p.Via); err != nil || typ != typeHello {
 		return Peer{}, &Error{Code: CodeBadRequest, Message: "not a pasar client: no greeting"}
 	}
 	if hi < MinVersion || lo > MaxVersion {

@@ -32,19 +32,39 @@ func Env(env []string, noEnv bool, add []string) ([]pasar.Arg, error) {
 		}
 		vars[k] = v
 	}
+	if err := addTo(vars, env, add); err != nil {
+		return nil, err
+	}
+	return listed(vars)
+}
+
+// Added is what add adds alone, for a job elsewhere that has another environment.
+func Added(env, add []string) ([]pasar.Arg, error) {
+	vars := map[string]string{}
+	if err := addTo(vars, env, add); err != nil {
+		return nil, err
+	}
+	return listed(vars)
+}
+
+func addTo(vars map[string]string, env, add []string) error {
 	for _, kv := range add {
 		k, v, ok := strings.Cut(kv, "=")
 		if k == "" {
-			return nil, refusef("--env %q has no name", pasar.Clean(kv)).with("write --env KEY=VALUE, or --env KEY to pass yours on")
+			return refusef("--env %q has no name", pasar.Clean(kv)).with("write --env KEY=VALUE, or --env KEY to pass yours on")
 		}
 		if !ok {
 			if !slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, k+"=") }) {
-				return nil, refusef("--env %s: it is not set here", pasar.Clean(k)).with("write --env " + pasar.Clean(k) + "=VALUE")
+				return refusef("--env %s: it is not set here", pasar.Clean(k)).with("write --env " + pasar.Clean(k) + "=VALUE")
 			}
 			v = lookup(env, k)
 		}
 		vars[k] = v
 	}
+	return nil
+}
+
+func listed(vars map[string]string) ([]pasar.Arg, error) {
 	out := make([]pasar.Arg, 0, len(vars))
 	size := 0
 	for k, v := range vars {

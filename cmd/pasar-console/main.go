@@ -19,6 +19,7 @@ import (
 	"pasar"
 	"pasar/config"
 	"pasar/ipc"
+	"pasar/remote"
 	"pasar/ui/console"
 )
 
@@ -93,7 +94,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	fs.BoolVar(&o.ReadOnly, "read-only", false, "no key changes anything")
 	fs.BoolVar(&o.ASCII, "ascii", false, "draw with ASCII alone, as where the locale has no UTF-8")
 	fs.StringVar(&o.Theme, "theme", "auto", "`THEME` of a terminal that is light or dark; auto: as the terminal says")
-	fs.StringVar(&o.Socket, "socket", "", "`PATH` of the daemon's socket; else as the configuration has it")
+	fs.StringVar(&o.Socket, "socket", "", "`PATH` of the daemon's socket; else as PASAR_URL or the configuration has it")
 	fs.StringVar(&o.Pasar, "pasar", "", "`PATH` of pasar, to attach with; without, nothing can be attached to")
 	version := fs.Bool("version", false, "print the version")
 	err := fs.Parse(args)
@@ -117,7 +118,16 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return &ipc.Error{Code: ipc.CodeBadInput, Message: err.Error(), Hint: "`pasar config --check FILE` checks a file"}
 	}
-	if o.Socket == "" {
+	url := p.getenv("PASAR_URL")
+	switch {
+	case o.Socket != "":
+	case url != "":
+		far, err := remote.New(url, remote.Options{Env: p.env}) // nobody can answer what ssh asks on a full screen
+		if err != nil {
+			return err
+		}
+		o.Afar = far
+	default:
 		o.Socket = cfg.Paths.Socket
 	}
 	if o.Theme == "auto" {
@@ -127,7 +137,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 		}
 	}
 	o.ASCII = o.ASCII || !p.isUTF8()
-	o.Bid, o.Grace, o.NeedTime = cfg.DefaultBid, cfg.DefaultGrace, cfg.RequireTime
+	o.Bid, o.Grace, o.NeedTime = cfg.DefaultBid, cfg.DefaultGrace, cfg.RequireTime && o.Afar == nil
 	return p.show(ctx, o)
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -111,10 +110,17 @@ func (a *attachment) noScreen() string {
 
 // A place is where a job's supervisor listens.
 type place struct {
-	job    pasar.JobID
-	name   string // of the job; empty if it isn't known
-	socket string
-	nonce  string // known when the place was found without a daemon
+	job  pasar.JobID
+	name string // of the job; empty if it isn't known
+	dial func(ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error)
+}
+
+// onSocket reaches a supervisor on this machine. The nonce is known when it was found without a daemon.
+func onSocket(socket, nonce string) func(ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
+	return func(h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
+		h.Nonce = nonce
+		return ipc.DialAttach(socket, h)
+	}
 }
 
 // String is the job as people know it: "#42 train".
@@ -139,7 +145,10 @@ func (c *call) supervisor(ctx context.Context, args []string) (place, error) {
 			return place{}, answer.NotAttachable(id, ans.State)
 		}
 		if err == nil {
-			p := place{job: id, socket: ans.Socket}
+			p := place{job: id, dial: onSocket(ans.Socket, "")}
+			if c.far != nil {
+				p.dial = c.over(ctx, id, ans.Attempt)
+			}
 			if b, err := c.fetch(ctx, id); err == nil {
 				if v, err := parseView(b); err == nil {
 					p.name = v.Name
@@ -148,36 +157,38 @@ func (c *call) supervisor(ctx context.Context, args []string) (place, error) {
 			return p, nil
 		}
 	}
-	var e *ipc.Error
-	if !errors.As(err, &e) || e.Code != ipc.CodeNoDaemon || len(args) != 1 {
+	if !isNoDaemon(err) || isCut(err) || len(args) != 1 {
 		return place{}, err
 	}
 	refs, rerr := parseRefs(args)
 	if rerr != nil || len(refs) != 1 || refs[0].from == 0 || refs[0].from != refs[0].to {
 		return place{}, err
 	}
+	if c.far != nil {
+		return place{job: refs[0].from, dial: c.over(ctx, refs[0].from, 0)}, nil // the other end looks
+	}
 	cfg, cerr := c.config()
 	if cerr != nil {
 		return place{}, cerr
 	}
-	if p, ok := findClaim(cfg.Paths.Jobs(), refs[0].from); ok {
-		return p, nil
+	if h, ok := findClaim(cfg.Paths.Jobs(), refs[0].from); ok {
+		return place{job: refs[0].from, dial: onSocket(h.Socket, h.Nonce)}, nil
 	}
 	return place{}, err
 }
 
 // findClaim looks for the supervisor of a job's latest attempt in the job's directory. Whether it is the
 // one, its answer to the nonce says.
-func findClaim(jobs string, id pasar.JobID) (place, bool) {
+func findClaim(jobs string, id pasar.JobID) (pasar.Holding, bool) {
 	dir := filepath.Join(jobs, id.String())
 	attempt := latestAttempt(dir)
 	if attempt == 0 {
-		return place{}, false
+		return pasar.Holding{}, false
 	}
 	b, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(attempt), pasar.ClaimFile))
 	var h pasar.Holding
 	if err != nil || json.Unmarshal(b, &h) != nil || h.Socket == "" {
-		return place{}, false
+		return pasar.Holding{}, false
 	}
-	return place{job: id, socket: h.Socket, nonce: h.Nonce}, true
+	return h, true
 }

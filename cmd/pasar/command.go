@@ -57,7 +57,7 @@ func commands() []*command {
 		submitCommand(), lsCommand(), showCommand(), whyCommand(), logsCommand(), eventsCommand(), attachCommand(), screenCommand(), sendCommand(), waitCommand(), statsCommand(), consoleCommand(),
 		cancelCommand(), bidCommand(), promoteCommand(), pauseCommand(), resumeCommand(), restartCommand(), editCommand(), holdCommand(), releaseCommand(),
 		statusCommand(), gpusCommand(), drainCommand(), undrainCommand(), planCommand(), factsCommand(), webCommand(), tokenCommand(), doctorCommand(), setupCommand(), configCommand(), reloadCommand(), shutdownCommand(),
-		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(),
+		eventCommand(), guideCommand(), completionCommand(), versionCommand(), helpCommand(), completeCommand(), proxyCommand(),
 	}
 }
 

@@ -20,11 +20,14 @@ const (
 	shellCommands = ":commands" // and files
 )
 
+// completeName is what a shell's completion calls.
+const completeName = "__complete"
+
 // completeCommand is what the shells' scripts call: the words so far, the last one unfinished. It
 // answers with a word a line, a tab, and what it is; or with one of the two above.
 func completeCommand() *command {
 	return &command{
-		name: "__complete", wordsEndFlags: true,
+		name: completeName, wordsEndFlags: true,
 		setup: func(*flags) action {
 			return func(ctx context.Context, c *call) error {
 				p := &completer{call: c}

@@ -49,6 +49,11 @@ a sample file.`,
 				if err != nil {
 					return err
 				}
+				if far, err := c.afar(); err != nil {
+					return err
+				} else if far != nil {
+					c.note("these are this machine's settings; PASAR_URL names " + far.Name)
+				}
 				return c.showConfig(cfg)
 			}
 		},

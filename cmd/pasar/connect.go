@@ -27,6 +27,7 @@ func (a *app) stream(ctx context.Context, f func(d *ipc.Client, alive func()) er
 		if err == nil {
 			err = f(a.client, r.reset)
 		}
+		err = heed(ctx, err)
 		if !a.lost(err) {
 			return err
 		}
@@ -47,7 +48,7 @@ func (a *app) stream(ctx context.Context, f func(d *ipc.Client, alive func()) er
 // that was told to end says so; it is not started again behind the back of whoever ended it.
 func (a *app) lost(err error) bool {
 	var e *ipc.Error
-	if !errors.As(err, &e) || err == error(errInterrupted) {
+	if !errors.As(err, &e) || err == error(errInterrupted) || isCut(err) {
 		return false
 	}
 	switch e.Code {
@@ -65,6 +66,9 @@ func (a *app) lost(err error) bool {
 func (a *app) connect(ctx context.Context) error {
 	if a.client != nil {
 		return nil
+	}
+	if far, err := a.afar(); far != nil || err != nil {
+		return a.connectAfar(ctx, far, err)
 	}
 	cfg, err := a.config()
 	if err != nil {

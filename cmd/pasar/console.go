@@ -77,7 +77,10 @@ func (c *call) becomeConsole(ctx context.Context, bin string, args []string) err
 	if c.flags.color == "never" {
 		env = append(env[:len(env):len(env)], "NO_COLOR=1")
 	}
-	err = syscall.Exec(bin, append(args, "--socket", c.reached, "--pasar", self), env)
+	if c.far == nil { // else it goes by PASAR_URL, too
+		args = append(args, "--socket", c.reached)
+	}
+	err = syscall.Exec(bin, append(args, "--pasar", self), env)
 	return problemf(ipc.CodeUnsupported, "run %s: %v", bin, err).hint("install pasar's programs again, all of one version")
 }
 

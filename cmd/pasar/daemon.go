@@ -71,12 +71,15 @@ func shutdownCommand() *command {
 				err := c.connectOnly(ctx)
 				var e *ipc.Error
 				switch {
-				case errors.As(err, &e) && e.Code == ipc.CodeNoDaemon:
+				case errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && !isCut(err):
 					return c.ended("no daemon runs", 0)
 				case err != nil:
 					return err
 				}
 				pid := c.client.DaemonPid
+				if c.far != nil {
+					return c.shutdownAfar(ctx)
+				}
 				err = c.client.Shutdown(ctx)
 				if errors.As(err, &e) && (e.Code == ipc.CodeNoDaemon || e.Code == ipc.CodeInterrupted) && ctx.Err() == nil {
 					err = nil // it was quicker than its answer
@@ -95,6 +98,19 @@ func shutdownCommand() *command {
 			}
 		},
 	}
+}
+
+// shutdownAfar has the daemon of another machine end. Its process can't be watched from here; its answer is that it ends.
+func (c *call) shutdownAfar(ctx context.Context) error {
+	err := c.client.Shutdown(ctx)
+	var e *ipc.Error
+	if errors.As(err, &e) && (e.Code == ipc.CodeNoDaemon || e.Code == ipc.CodeInterrupted) && !isCut(err) && ctx.Err() == nil {
+		err = nil // it was quicker than its answer
+	}
+	if err != nil {
+		return err
+	}
+	return c.ended("the daemon of "+c.far.Name+" was told to end; jobs go on", c.client.DaemonPid)
 }
 
 func (c *call) ended(text string, pid int) error {

@@ -15,6 +15,9 @@ func doctorCommand() *command {
 		setup: func(f *flags) action {
 			file := f.String("config", "", "check with this configuration `FILE` instead of the usual one")
 			return func(_ context.Context, c *call) error {
+				if err := c.onlyHere("`ssh HOST pasar doctor` looks at the other"); err != nil {
+					return err
+				}
 				bin, err := findPasard(c.getenv("PATH"))
 				if err != nil {
 					return problemf(ipc.CodeNoDaemon, "%v", err).hint("install pasard beside pasar")

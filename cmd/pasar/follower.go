@@ -72,7 +72,7 @@ func (f *follower) loop(ctx context.Context, text *shower) (end ipc.ExitFrame, e
 		case fr = <-f.link.frames:
 		}
 		if fr.err != nil {
-			if err := f.resume(fr.err); err != nil {
+			if err := f.resume(heed(ctx, fr.err)); err != nil {
 				return end, err
 			}
 			continue
@@ -115,8 +115,11 @@ func (f *follower) loop(ctx context.Context, text *shower) (end ipc.ExitFrame, e
 
 // resume goes on where the connection was lost.
 func (f *follower) resume(err error) error {
+	if errors.Is(err, errInterrupted) {
+		return err
+	}
 	lost := f.lost(err)
-	if !f.link.lasted() {
+	if isCut(err) || !f.link.lasted() {
 		return lost
 	}
 	l, derr := f.connect()

@@ -71,6 +71,14 @@ Jobs are named 42, 3,5-8, last, @tag or group:7. Where one job is meant and none
 Times need units (90m, 2h30m, 1d, 1:30:00), sizes too (24G is 24 GiB).
 Every command has --json and --help. ` + "`pasar guide`" + ` tells an agent all it needs.
 
+Environment
+  PASAR_URL      another machine, whose daemon is meant: ssh://[USER@]HOST[:PORT][/PATH/TO/PASAR] or http://HOST:PORT
+  PASAR_TOKEN    for http://: what ` + "`pasar token`" + ` prints there
+  PASAR_SOCKET   the daemon's socket
+  PASAR_ADDRESS  where the daemon serves HTTP; off for nowhere
+  PASAR_CONFIG   the configuration file
+  NO_COLOR       no colour
+
 Exit codes: 64 bad arguments, 65 bad input file, 69 no daemon, 70 refused, 77 not allowed, 130 interrupted.
 `)
 	return b.String()

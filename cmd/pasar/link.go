@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,12 +36,11 @@ type frame struct {
 // connect greets a supervisor. After a panic in one of the link's goroutines, rescue is called, and the program
 // ends by it.
 func (p place) connect(h ipc.Hello, rescue func()) (*link, error) {
-	h.Nonce = p.nonce
-	conn, w, err := ipc.DialAttach(p.socket, h)
+	conn, w, err := p.dial(h)
 	if err != nil {
 		var e *ipc.Error
-		if errors.As(err, &e) {
-			return nil, e
+		if errors.As(err, &e) || errors.Is(err, context.Canceled) {
+			return nil, err
 		}
 		return nil, problemf(ipc.CodeUnavailable, "attach to job #%d: %v", p.job, err).hint("it may just have ended: `pasar show " + p.job.String() + "`")
 	}
@@ -101,7 +101,7 @@ func (l *link) lasted() bool { return time.Since(l.since) >= time.Second }
 // supervisor gave it up. It returns why not.
 func (a *attachment) again(err error) error {
 	lost := a.lost(err)
-	if !a.link.lasted() {
+	if isCut(err) || !a.link.lasted() {
 		return lost
 	}
 	typist := a.link.typist
@@ -116,6 +116,9 @@ func (a *attachment) again(err error) error {
 }
 
 func (a *attachment) lost(err error) error {
+	if isCut(err) {
+		return err
+	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("its supervisor closed the connection")
 	}

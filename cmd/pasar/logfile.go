@@ -36,6 +36,9 @@ const logPiece = 64 << 10
 // readFile reads what an attempt has written so far from its directory, where no daemon is to be had; done
 // is false if there is nothing of it there.
 func (o *outputStream) readFile(a *app, each func(answer.Piece) error) (done bool, err error) {
+	if a.far != nil {
+		return false, nil // it isn't this machine's
+	}
 	cfg, err := a.config()
 	if err != nil {
 		return false, nil

@@ -14,6 +14,7 @@ import (
 	"pasar/answer"
 	"pasar/config"
 	"pasar/ipc"
+	"pasar/remote"
 )
 
 // An app is one run of the client: its surroundings, and how it talks.
@@ -27,7 +28,10 @@ type app struct {
 	name   string // of the command, for hints
 
 	settings *config.Config // see app.config
+	far      *remote.Remote // see app.afar
+	here     bool           // PASAR_URL is not heeded: this is its far end
 	client   *ipc.Client
+	met      bool   // the daemon of another machine was there before
 	reached  string // the socket of client
 	noStart  bool   // the daemon was shut down in order: don't start another
 	farewell error  // what to say when none comes back

@@ -26,6 +26,9 @@ func setupCommand() *command {
 				if err := c.noArgs(); err != nil {
 					return err
 				}
+				if err := c.onlyHere("`ssh HOST pasar setup` is for the other"); err != nil {
+					return err
+				}
 				bin, err := findPasard(c.getenv("PATH"))
 				if err != nil {
 					return problemf(ipc.CodeNoDaemon, "%v", err).hint("install pasard beside pasar")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"pasar"
 	"pasar/config"
@@ -20,6 +21,9 @@ var errNoStart = errors.New("daemon can't be started")
 type startError struct{ problem }
 
 func (startError) Is(target error) bool { return target == errNoStart }
+
+// relaunchAfter is how long the daemon to which a started one gave way may take to answer, before another is started.
+const relaunchAfter = 250 * time.Millisecond
 
 // start starts pasard, detached from this terminal and session, and connects to it. Of several
 // clients that do so at once one's daemon gets the lock; the others' exit with 0 and all find the one.
@@ -43,6 +47,7 @@ func (a *app) start(ctx context.Context, cfg *config.Config, none *ipc.Error) (*
 		return nil, startError{problemf(ipc.CodeNoDaemon, "start the daemon: %v", err)}
 	}
 	r := retry{limit: reconnectFor}
+	var lostAt time.Time // it gave way to another
 	for {
 		client, err := ipc.Dial(ctx, cfg.Paths.Socket)
 		var e *ipc.Error
@@ -60,7 +65,13 @@ func (a *app) start(ctx context.Context, cfg *config.Config, none *ipc.Error) (*
 				}
 				return nil, startError{p.hint("its log is " + log.path + "; `pasar doctor` checks the installation")}
 			}
+			lostAt = time.Now()
 		default:
+		}
+		if ended == nil && time.Since(lostAt) > relaunchAfter { // the other may have been about to end
+			if ended, _, err = launchDaemon(bin, cfg.Paths.Log, a.env); err != nil {
+				return nil, startError{problemf(ipc.CodeNoDaemon, "start the daemon: %v", err)}
+			}
 		}
 		if !r.pause(ctx) {
 			if ctx.Err() != nil {

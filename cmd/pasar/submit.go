@@ -124,8 +124,10 @@ func (s *submitFlags) run(ctx context.Context, c *call) error {
 	if len(req.Points) > maxFollowed && *s.follow {
 		return usagef("--follow of %d jobs at once; at most %d", len(req.Points), maxFollowed).hint("--wait says how each of them ended; `pasar logs` shows the output of any")
 	}
-	if missing := submission.Missing(pasar.Strings(req.Spec.Argv), string(req.Spec.Cwd), pasar.Strings(req.Surroundings.Env)); missing != "" {
-		c.note(fmt.Sprintf("warning: %s; the job is queued all the same", missing))
+	if c.far == nil { // else whether it is there isn't known here
+		if missing := submission.Missing(pasar.Strings(req.Spec.Argv), string(req.Spec.Cwd), pasar.Strings(req.Surroundings.Env)); missing != "" {
+			c.note(fmt.Sprintf("warning: %s; the job is queued all the same", missing))
+		}
 	}
 	if *s.dryRun {
 		return c.plan(ctx, func(d *ipc.Client) ([]byte, error) { return d.PlanSubmit(ctx, req) })

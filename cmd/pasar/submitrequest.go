@@ -20,18 +20,20 @@ func (s *submitFlags) request(ctx context.Context, c *call, cfg *config.Config) 
 	if err != nil {
 		return none, err
 	}
-	if err := s.adoptScript(c, argv); err != nil {
+	far, err := c.afar()
+	if err != nil {
 		return none, err
 	}
-	cwd, err := understood(submission.Dir(*s.cwd))
+	if far == nil { // else the script is the other machine's
+		if err := s.adoptScript(c, argv); err != nil {
+			return none, err
+		}
+	}
+	cwd, around, err := s.around(c)
 	if err != nil {
 		return none, err
 	}
 	claim, err := s.claim(submission.Default())
-	if err != nil {
-		return none, err
-	}
-	env, err := understood(submission.Env(c.env, *s.noEnv, *s.env))
 	if err != nil {
 		return none, err
 	}
@@ -51,7 +53,7 @@ func (s *submitFlags) request(ctx context.Context, c *call, cfg *config.Config) 
 	if c.flags.given("grace") {
 		spec.Grace = *s.grace
 	}
-	if cfg.RequireTime && !c.flags.given("time") {
+	if cfg.RequireTime && far == nil && !c.flags.given("time") {
 		return none, usagef("this machine asks for an estimate of the run time").hint("give one with --time, such as --time 2h; it never kills the job")
 	}
 	if !c.flags.given("name") {
@@ -68,10 +70,30 @@ func (s *submitFlags) request(ctx context.Context, c *call, cfg *config.Config) 
 	if spec.MaxConcurrent > 0 && len(points) == 0 {
 		return none, usagef("--max-concurrent is about the jobs of an array or sweep").hint("give it with --array, --param or --param-file")
 	}
-	if _, err := understood(spec, submission.Validate(spec)); err != nil {
-		return none, err
+	req := ipc.SubmitRequest{Request: ipc.NewRequest(), Spec: spec, Surroundings: around, Points: points}
+	if far != nil {
+		req.Afar = &ipc.Afar{NoEnv: *s.noEnv, Bid: !c.flags.given("bid"), Grace: !c.flags.given("grace")}
+		spec.Cwd = "/" // the other machine makes it absolute
 	}
-	return ipc.SubmitRequest{Request: ipc.NewRequest(), Spec: spec, Surroundings: submission.Surroundings(env), Points: points}, nil
+	_, err = understood(spec, submission.Validate(spec))
+	return req, err
+}
+
+// around is what the job takes from where this command is typed: its directory, and what else surrounds this process. From
+// afar it is what was given alone; the rest is the other machine's.
+func (s *submitFlags) around(c *call) (cwd string, around pasar.Surroundings, err error) {
+	if c.far != nil {
+		around.Env, err = understood(submission.Added(c.env, *s.env))
+		return *s.cwd, around, err
+	}
+	if cwd, err = understood(submission.Dir(*s.cwd)); err != nil {
+		return "", around, err
+	}
+	env, err := understood(submission.Env(c.env, *s.noEnv, *s.env))
+	if err != nil {
+		return "", around, err
+	}
+	return cwd, submission.Surroundings(env), nil
 }
 
 // points are those that --array, --param and --param-file make together.

@@ -22,7 +22,9 @@ func versionCommand() *command {
 					Pid     int    `json:"pid"`
 				}
 				var d *daemon
-				if c.connectOnly(ctx) == nil {
+				if err := c.connectOnly(ctx); err != nil && c.getenv(urlVariable) != "" {
+					c.note(pasar.Clean(err.Error()))
+				} else if err == nil {
 					d = &daemon{c.client.DaemonVersion, c.client.DaemonPid}
 				}
 				if c.json {
@@ -36,7 +38,12 @@ func versionCommand() *command {
 				line := fmt.Sprintf("pasar %s (protocol %d)", pasar.Version, ipc.MaxVersion)
 				if d != nil {
 					line += fmt.Sprintf("\npasard %s (pid %d)", pasar.Clean(d.Version), d.Pid)
-					if d.Version != pasar.Version {
+					if c.far != nil {
+						line += " on " + c.far.Name
+					}
+					if d.Version != pasar.Version && c.far != nil {
+						c.note("the daemon is of another version; install the same on both machines if something is amiss")
+					} else if d.Version != pasar.Version {
 						c.note("the daemon is of another version; `pasar shutdown` ends it, the next command starts this one's. Jobs don't notice")
 					}
 				}

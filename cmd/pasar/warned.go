@@ -26,6 +26,9 @@ func (c *call) warnOnce(text, hint string) {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))
+	if c.far != nil {
+		_, _ = h.Write([]byte(c.getenv(urlVariable)))
+	}
 	mark := fmt.Sprintf("%s %016x\n", bytes.TrimSpace(boot), h.Sum64())
 	path := ""
 	if cfg, err := c.config(); err == nil {

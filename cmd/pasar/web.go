@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	"pasar"
@@ -32,6 +34,7 @@ desktop it opens a browser, too. From another machine, forward the port: ssh -L 
 				if err != nil {
 					return err
 				}
+				url = c.fromHere(url)
 				if c.json {
 					return c.printJSON(struct {
 						Schema int    `json:"schema"`
@@ -41,13 +44,30 @@ desktop it opens a browser, too. From another machine, forward the port: ssh -L 
 				if err := c.print(url + "\n"); err != nil {
 					return err
 				}
-				if !*noOpen && c.term.is {
+				if !*noOpen && c.term.is && (c.far == nil || c.far.Web != "") {
 					c.openBrowser(url)
 				}
 				return nil
 			}
 		},
 	}
+}
+
+// fromHere is an address of the daemon's HTTP side as it is reached from here. By ssh none is, unless a port is forwarded.
+func (c *call) fromHere(url string) string {
+	switch {
+	case c.far == nil:
+	case c.far.Web == "":
+		_, rest, _ := strings.Cut(url, "://")
+		addr, _, _ := strings.Cut(rest, "/")
+		port := addr[strings.LastIndexByte(addr, ':')+1:]
+		c.note(fmt.Sprintf("it is an address of %s: forward the port first, ssh -L %s:%s %s", c.far.Name, port, addr, c.far.Name))
+	default:
+		if i := strings.Index(url, "/login"); i >= 0 {
+			return c.far.Web + url[i:]
+		}
+	}
+	return url
 }
 
 // openBrowser has the desktop open an address, where there is one. The address has been printed, so nothing is lost

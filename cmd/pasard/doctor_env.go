@@ -141,7 +141,7 @@ func statfs(path string) (space, error) {
 // one that hangs would make it hang.
 func runProgram(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "PASAR_SOCKET=/dev/null/none")
+	cmd.Env = append(os.Environ(), "PASAR_SOCKET=/dev/null/none", "PASAR_URL=")
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	cmd.WaitDelay = 100 * time.Millisecond

@@ -75,7 +75,7 @@ func (a *attribution) hostUse() map[pasar.AttemptKey]pasar.Bytes {
 
 func settings(c *config.Config) daemon.Settings {
 	return daemon.Settings{
-		Margin: c.Margin, RequireTime: c.RequireTime, LogMax: c.LogMax,
+		Margin: c.Margin, RequireTime: c.RequireTime, Bid: c.DefaultBid, Grace: c.DefaultGrace, LogMax: c.LogMax,
 		RetainAge: time.Duration(c.LogRetentionDays) * 24 * time.Hour, RetainSize: c.LogRetentionSize,
 		External: c.External, IdleMem: pasar.Bytes(c.IdleMiB) * pasar.MiB, Prefer: c.GPUOrder, ByIndex: c.ByIndex,
 		ReleaseTimeout: time.Duration(c.ReleaseTimeout), Settle: time.Duration(c.Settle),

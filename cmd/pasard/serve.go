@@ -115,6 +115,9 @@ func serve(ctx context.Context, o options) error {
 	deps := daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Meter: remembered{meter, past}, Past: past, Longer: prometheus.NewClient(), Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Usage: usageFiles(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
+		Surround: func(dir string, noEnv bool, add []pasar.Arg) (pasar.Surroundings, string, error) {
+			return surroundAfar(dir, noEnv, add, given)
+		},
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,
 	}

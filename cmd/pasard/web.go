@@ -15,7 +15,6 @@ import (
 	"pasar/answer"
 	"pasar/config"
 	"pasar/ipc"
-	"pasar/submission"
 	"pasar/ui/web"
 )
 
@@ -27,14 +26,14 @@ func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.
 	}
 	dial := func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, cfg.Paths.Socket) }
 	s, err := web.New(web.Options{
-		Dial: dial,
+		Dial: dial, Connect: func(context.Context) (net.Conn, error) { return connect(cfg.Paths.Socket) },
 		Attach: func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) {
 			return attach(ctx, dial, job, attempt)
 		},
 		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
 		TokenFile: filepath.Join(cfg.Paths.Data, "token"), Mascots: func() string { return mascots(now()) },
 		Defaults: func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
-		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(add, umask) }, Now: time.Now, Log: log,
+		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(false, add, umask) }, Now: time.Now, Log: log,
 	})
 	if err != nil {
 		log.Warn("HTTP is not served", "error", err)
@@ -51,6 +50,16 @@ func mascots(cfg *config.Config) string {
 		}
 	}
 	return cfg.MascotDir
+}
+
+// connect connects to this daemon's own socket.
+func connect(socket string) (net.Conn, error) {
+	nc, err := ipc.DialUnix(socket, ipc.GreetTimeout)
+	var e *ipc.Error
+	if err != nil && !errors.As(err, &e) {
+		return nil, &ipc.Error{Code: ipc.CodeNoDaemon, Message: fmt.Sprintf("connect to %s: %v", socket, err)}
+	}
+	return nc, err
 }
 
 // attach connects to the supervisor of an attempt, which must be the job's present one; 0 is that one.
@@ -78,23 +87,4 @@ func attach(ctx context.Context, dial func(context.Context) (*ipc.Client, error)
 			Hint: fmt.Sprintf("it may just have ended: `pasar show %d`", job)}
 	}
 	return nc, nil
-}
-
-// surround is what surrounds a job whose client has no process here: what surrounds the daemon, and what is added.
-func surround(add []pasar.Arg, umask int) (pasar.Surroundings, string, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return pasar.Surroundings{}, "", err
-	}
-	more := make([]string, len(add))
-	for i, kv := range add {
-		more[i] = string(kv)
-	}
-	env, err := submission.Env(os.Environ(), false, more)
-	if err != nil {
-		return pasar.Surroundings{}, "", err
-	}
-	// Limits are handed down as they were given: to ask for them would set this process's own back (see package
-	// submission), which a daemon needs.
-	return pasar.Surroundings{Env: env, Umask: umask}, home, nil // the present umask is for the daemon's files
 }

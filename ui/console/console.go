@@ -92,7 +92,7 @@ func newConsole(ctx context.Context, opt Options) (*console, error) {
 	screen.EnablePaste()
 	c.app.SetScreen(screen).EnableMouse(true).EnablePaste(true)
 	c.feed = &feed{idle: askIdle, publish: c.publish, now: opt.now, nudged: make(chan struct{}, 1), asked: make(chan struct{}, 1),
-		dial: func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, opt.Socket) }}
+		dial: c.dial, afar: opt.Afar != nil}
 	switch {
 	case opt.revive != nil:
 		c.feed.revive = opt.revive
@@ -394,11 +394,22 @@ func (c *console) revive(ctx context.Context) error {
 	return fmt.Errorf("run %s: %w", c.opt.Pasar, err)
 }
 
+// dial connects to the daemon, and starts none.
+func (c *console) dial(ctx context.Context) (*ipc.Client, error) {
+	if c.opt.Afar != nil {
+		return c.opt.Afar.Client(ctx, true)
+	}
+	return ipc.Dial(ctx, c.opt.Socket)
+}
+
 // childEnv is the environment of the programs that the console starts: they speak to the same daemon.
 func (c *console) childEnv() []string {
 	env := c.opt.Env
 	if env == nil {
 		env = os.Environ()
+	}
+	if c.opt.Afar != nil {
+		return env // in which PASAR_URL is
 	}
 	return append(env[:len(env):len(env)], "PASAR_SOCKET="+c.opt.Socket)
 }

@@ -29,6 +29,9 @@ const (
 	reviveAt  = time.Second // without a daemon for so long, one is started
 )
 
+// afarWait is between tries to reach another machine: each is a login.
+const afarWait = 2 * time.Second
+
 // A feed keeps in touch with the daemon, and hands over a snapshot whenever something has changed. It alone knows of
 // the connection that snapshots come by.
 type feed struct {
@@ -36,6 +39,7 @@ type feed struct {
 	revive  func(ctx context.Context) error // starts a daemon; nil: never
 	publish func(*ui.Snapshot)
 	now     func() time.Time // that snapshots are of
+	afar    bool             // the daemon is another machine's, and the way to it may fail
 	idle    time.Duration    // between answers while nothing runs
 	nudged  chan struct{}    // signalled when something was changed from here; buffered
 	asked   chan struct{}    // signalled when a person asks for a daemon to be started; buffered
@@ -74,7 +78,13 @@ func (f *feed) run(ctx context.Context) {
 		}
 		ended := endedInOrder(err)
 		told = told || ended
-		f.lose(lostWords(err, told, f.revive != nil))
+		words := lostWords(err, told, f.revive != nil)
+		var e *ipc.Error
+		if f.afar && !told && errors.As(err, &e) && e.Code == ipc.CodeNoDaemon {
+			words = pasar.Clean(e.Message) + "; connecting again …"
+			wait = max(wait, afarWait)
+		}
+		f.lose(words)
 		revive := f.revives(told, time.Since(since))
 		select {
 		case <-ctx.Done():

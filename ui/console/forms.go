@@ -207,6 +207,9 @@ func (c *console) submitForm() {
 	if err != nil {
 		here = "/"
 	}
+	if c.opt.Afar != nil {
+		here = ""
+	}
 	c.submitWith("Submit a job", draft{"Directory": here})
 }
 
@@ -214,7 +217,13 @@ func (c *console) submitWith(title string, w draft) {
 	d := newDialog(c, title)
 	d.room = 6
 	d.field("Command", w["Command"], "python train.py --epochs 3")
-	d.field("Directory", w["Directory"], "the console's")
+	where := "with this console's environment, in the directory above"
+	if c.opt.Afar == nil {
+		d.field("Directory", w["Directory"], "the console's")
+	} else {
+		d.field("Directory", w["Directory"], "of the other machine, below your home there")
+		where = "on the other machine, with its daemon's environment, in the directory above"
+	}
 	d.field("Name", w["Name"], "that of the program or script")
 	d.field("Takes about", w["Takes about"], "2h or 90m: an estimate; it never kills")
 	d.claimFields("1; 0 for none", "a slice such as 24G, or auto; else whole GPUs", "none is asked for")
@@ -229,7 +238,7 @@ func (c *console) submitWith(title string, w draft) {
 	d.buttons("Submit")
 	d.foresee = func() {
 		if strings.TrimSpace(d.text("Command")) == "" {
-			d.notes = []ui.Line{{{Text: "A line for the shell, as you would type it. The job runs with this console's environment, in the directory above.", Role: ui.Faint}}}
+			d.notes = []ui.Line{{{Text: "A line for the shell, as you would type it. The job runs " + where + ".", Role: ui.Faint}}}
 			return
 		}
 		r, err := c.submission(d)
@@ -291,19 +300,11 @@ func (c *console) submission(d *dialog) (ipc.SubmitRequest, error) {
 	if err != nil {
 		return none, err
 	}
-	cwd, err := submission.Dir(d.text("Directory"))
-	if err != nil {
-		return none, err
-	}
 	claim, err := d.claim(submission.Default())
 	if err != nil {
 		return none, err
 	}
-	env, err := submission.Env(c.opt.Env, false, nil)
-	if err != nil {
-		return none, err
-	}
-	spec := pasar.Spec{Name: strings.TrimSpace(d.text("Name")), Argv: pasar.Args(argv), Cwd: pasar.Arg(cwd), Claim: claim, Bid: c.opt.Bid, Grace: c.opt.Grace,
+	spec := pasar.Spec{Name: strings.TrimSpace(d.text("Name")), Argv: pasar.Args(argv), Claim: claim, Bid: c.opt.Bid, Grace: c.opt.Grace,
 		Tags: strings.FieldsFunc(d.text("Tags"), func(r rune) bool { return r == ' ' || r == ',' }), Note: d.text("Note"),
 		Hold: d.on("Hold"), Preempt: d.on("Preempt")}
 	if spec.Name == "" {
@@ -321,7 +322,22 @@ func (c *console) submission(d *dialog) (ipc.SubmitRequest, error) {
 			return none, err
 		}
 	}
+	if c.opt.Afar != nil {
+		spec.Cwd = "/" // the other machine makes of the field what is right there
+		err := submission.Validate(spec)
+		spec.Cwd = pasar.Arg(strings.TrimSpace(d.text("Directory")))
+		return ipc.SubmitRequest{Request: d.asks, Spec: spec, Afar: &ipc.Afar{Bid: strings.TrimSpace(d.text("Bid")) == "", Grace: true}}, err
+	}
+	cwd, err := submission.Dir(d.text("Directory"))
+	if err != nil {
+		return none, err
+	}
+	spec.Cwd = pasar.Arg(cwd)
 	if err := submission.Validate(spec); err != nil {
+		return none, err
+	}
+	env, err := submission.Env(c.opt.Env, false, nil)
+	if err != nil {
 		return none, err
 	}
 	return ipc.SubmitRequest{Request: d.asks, Spec: spec, Surroundings: submission.Surroundings(env)}, nil

@@ -112,7 +112,14 @@ func (l *live) attend(ctx context.Context, id pasar.JobID) error {
 	case at.Socket == "":
 		return errOver
 	}
-	conn, w, err := ipc.DialAttach(at.Socket, ipc.Hello{Mode: ipc.ModeWatch, Offset: -liveTail - 1, Paint: true})
+	h := ipc.Hello{Mode: ipc.ModeWatch, Offset: -liveTail - 1, Paint: true}
+	var conn *ipc.AttachConn
+	var w ipc.Welcome
+	if l.c.opt.Afar != nil {
+		conn, w, err = l.c.opt.Afar.Attach(ctx, id, at.Attempt, h)
+	} else {
+		conn, w, err = ipc.DialAttach(at.Socket, h)
+	}
 	if err != nil {
 		return fmt.Errorf("reach its supervisor: %w", err)
 	}

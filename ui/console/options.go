@@ -13,11 +13,21 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"pasar"
+	"pasar/ipc"
 )
+
+// Afar is the way to another machine's daemon and its supervisors.
+type Afar interface {
+	// Client connects to the daemon, which isn't started with noStart.
+	Client(ctx context.Context, noStart bool) (*ipc.Client, error)
+	// Attach connects to the supervisor of a job's attempt.
+	Attach(ctx context.Context, job pasar.JobID, attempt int, h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error)
+}
 
 // Options say how a console is to be.
 type Options struct {
-	Socket   string         // the daemon's
+	Socket   string         // the daemon's, on this machine
+	Afar     Afar           // the way to another machine instead; nil: there is none
 	Pasar    string         // path of the pasar program, for attaching and for starting a daemon; empty: neither is done
 	ReadOnly bool           // nothing is changed, and nothing typed into jobs
 	ASCII    bool           // draw with ASCII alone

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -73,6 +74,7 @@ func newServer(t *testing.T) (*Server, *double) {
 	t.Cleanup(func() { cancel(); wg.Wait() })
 	s, err := New(Options{
 		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, sock) },
+		Connect:   func(context.Context) (net.Conn, error) { return ipc.DialUnix(sock, time.Second) },
 		Addresses: []string{"127.0.0.1:8750"}, Hosts: []string{"box.lan"}, UID: uid, TokenFile: filepath.Join(dir, "token"),
 		Defaults: func() Defaults { return Defaults{Bid: pasar.DefaultBid, Grace: 120e9} },
 		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) {

@@ -35,6 +35,7 @@ func allRoutes() [][]route {
 		streamRoutes,
 		attachRoutes,
 		prometheusRoutes,
+		rawRoutes,
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 // Options are what a Server works with.
 type Options struct {
 	Dial      func(context.Context) (*ipc.Client, error)                                // a connection of its own to the daemon
+	Connect   func(context.Context) (net.Conn, error)                                   // to the daemon's socket, for a client that is elsewhere
 	Attach    func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) // to the supervisor of a job's attempt; 0: the present one
 	Addresses []string                                                                  // host:port; the first is the one that links name
 	Hosts     []string                                                                  // names, beyond those of the addresses, under which it may be asked
