@@ -23,6 +23,7 @@ Each answer under ` + "`/api/`" + ` that is JSON is one of the objects below, by
 | ` + "`GET /api/jobs/42/screen`" + ` | [a screen](#a-screen) | ` + "`screen`" + ` |
 | ` + "`GET /api/jobs/42/metrics`" + ` | [what an attempt reported](#what-an-attempt-reported) | no command: the request ` + "`metrics`" + ` |
 | ` + "`GET /api/jobs/42/usage`" + ` | [what an attempt used](#what-an-attempt-used) | no command: the request ` + "`usage`" + ` |
+| ` + "`GET /api/jobs/42/diff`" + ` | what was changed of its code, as git writes it: plain text | no command: the request ` + "`diff`" + ` |
 | ` + "`GET /api/stream`" + ` | [what changes](#what-changes) | no command: the request ` + "`changes`" + ` |
 | ` + "`GET /api/cloud`" + ` | [what awaits approval](#what-awaits-approval) | no command: the request ` + "`approvals`" + ` |
 | ` + "`GET /api/mascot`" + ` | [the mascot](#the-mascot) | HTTP alone |

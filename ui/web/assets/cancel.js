@@ -4,13 +4,14 @@ import { post, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
 import { active, clock, finished, number, span } from "./format.js";
+import { fullName } from "./jobrow.js";
 
 // openCancel has the person say yes.
 export function openCancel(job) {
   const now = h("input", { type: "checkbox" });
   const request = requestID();
   dialog({
-    title: `Cancel #${job.id} ${job.name}?`, action: "Cancel job", danger: true,
+    title: `Cancel #${job.id} ${fullName(job)}?`, action: "Cancel job", danger: true,
     form: () => [
       h("p", {}, what(job)),
       active(job) && h("p", { class: "faint" }, saved(job)),

@@ -13,6 +13,7 @@ import { Metrics, Usage } from "./charts.js";
 import { Diff } from "./diff.js";
 import { Events } from "./events.js";
 import { facts, link, links, list, roughly, until, warnings, when } from "./facts.js";
+import { fullName } from "./jobrow.js";
 import { LogView } from "./logview.js";
 import { TerminalView } from "./terminal.js";
 import { failure, hints, verdict } from "./verdict.js";
@@ -235,8 +236,8 @@ class JobPage {
     this.job = job;
     see([job]);
     const a = this.shown;
-    document.title = `#${job.id} ${job.name}: ${job.state} · pasar`;
-    become(this.title, h("i", { class: "hue", style: { background: colour(job) } }), h("span", { class: "faint num" }, `#${job.id}`), " ", job.name);
+    document.title = `#${job.id} ${fullName(job)}: ${job.state} · pasar`;
+    become(this.title, h("i", { class: "hue", style: { background: colour(job) } }), h("span", { class: "faint num" }, `#${job.id}`), " ", fullName(job));
     this.state.dataset.state = job.state;
     become(this.state, h("span", { "aria-hidden": "true" }, mark(job.state)), " ", job.state);
     say(this.sub, this.about());

@@ -1,9 +1,11 @@
 // Starting a job that has ended once more, with other words.
 
 import { get, post, query, requestID } from "./api.js";
-import { dialog, field, late } from "./dialog.js";
+import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
-import { bytes, clock, number, span } from "./format.js";
+import { bytes, span } from "./format.js";
+import { fullName } from "./jobrow.js";
+import { Preview } from "./plan.js";
 import { hints } from "./verdict.js";
 
 // openRestart asks what is to be different. Fields that are left empty stay as they were.
@@ -25,11 +27,10 @@ export function openRestart(job) {
   const box = (name) => h("input", { type: "checkbox", name });
   const hold = box("hold");
   const preempt = box("preempt");
-  const plan = h("p", { class: "plan faint", "aria-live": "polite" });
   const request = requestID();
-  const foresee = late(() => preview(job, f, hold, preempt, plan));
+  const preview = new Preview(async () => foresee(job, f, hold, preempt), { idle: "When it would start isn't known beforehand.", isNew: true });
   const d = dialog({
-    title: `Start #${job.id} ${job.name} again`, wide: true, action: "Restart",
+    title: `Start #${job.id} ${fullName(job)} again`, wide: true, action: "Restart",
     form: () => [
       h("p", { class: "faint" }, "Fields that are left empty stay as they were."),
       hints(job.id, job.verdict),
@@ -48,7 +49,7 @@ export function openRestart(job) {
           field("Note", f.note))),
       field("Hold", hold, "Keep it from starting until it is released."),
       field("Preempt", preempt, "It may stop running jobs with a lower bid, once."),
-      plan,
+      preview.el,
     ].filter(Boolean),
     act: async () => {
       try {
@@ -63,8 +64,8 @@ export function openRestart(job) {
       return `#${job.id} is queued again`;
     },
   });
-  d.addEventListener("input", foresee);
-  foresee();
+  d.addEventListener("input", () => preview.soon());
+  preview.soon();
 }
 
 // whole is a number as the API takes it. What is none goes as it is, and is refused by who knows best.
@@ -86,50 +87,16 @@ function words(f, hold, preempt) {
   return out;
 }
 
-let asked = 0;
-
-// preview says when a job that asks for so much would start.
-async function preview(job, f, hold, preempt, el) {
-  if (hold.checked) {
-    el.textContent = "It waits until it is released.";
-    return;
-  }
+// foresee asks when a job that asks for so much would start; null: it isn't asked about.
+function foresee(job, f, hold, preempt) {
   const c = job.claim;
-  if (c.ids?.length || c.external) {
-    el.textContent = "";
-    return;
-  }
+  if (hold.checked || c.ids?.length || c.external) return null;
   const own = (input, word) => input.value.trim() || word;
-  const number = ++asked;
-  try {
-    const v = await get(`/api/plan${query({
-      time: own(f.time, job.est_runtime === null ? "" : `${Math.max(1, Math.round(job.est_runtime))}s`),
-      gpus: own(f.gpus, c.gpus === 0 ? "0" : f.mem.value.trim() && c.mem === null ? "" : String(c.gpus)),
-      mem: own(f.mem, c.auto ? "auto" : c.mem !== null && own(f.gpus, "1") !== "0" ? `${Math.round(c.mem / 2 ** 20)}M` : ""),
-      ram: own(f.ram, c.ram === null ? "" : `${Math.round(c.ram / 2 ** 20)}M`),
-      gpu_type: c.type, bid: own(f.bid, String(job.bid)), preempt: preempt.checked,
-    })}`);
-    if (number !== asked) return;
-    el.classList.remove("wrong");
-    el.textContent = foreseen(v);
-  } catch (e) {
-    if (number !== asked) return;
-    el.classList.add("wrong");
-    el.textContent = e.message;
-  }
-}
-
-// foreseen is what would happen, in sentences.
-function foreseen(v) {
-  const j = v.jobs[0];
-  const out = [];
-  if (j.now) out.push("It would start now");
-  else if (j.start) out.push(`It would start at about ${clock(j.start)}`);
-  else out.push("By the estimates that there are it would not start");
-  if (j.gpus.length > 0) out[0] += ` on GPU ${j.gpus.map((g) => g.index).join(", ")}`;
-  if (j.finish) out[0] += `, and end at about ${clock(j.finish)}`;
-  if (!j.now && (j.waiting?.sentence ?? j.sentence)) out[0] += `: ${j.waiting?.sentence ?? j.sentence}`;
-  if (v.stopped.length > 0) out.push(`It would stop ${v.stopped.map((s) => `#${s.id}`).join(", ")}`);
-  if (v.delayed.length > 0) out.push(`${number(v.delayed.length)} ${v.delayed.length === 1 ? "job" : "jobs"} would wait longer`);
-  return `${out.join(". ")}.`;
+  return get(`/api/plan${query({
+    time: own(f.time, job.est_runtime === null ? "" : `${Math.max(1, Math.round(job.est_runtime))}s`),
+    gpus: own(f.gpus, c.gpus === 0 ? "0" : f.mem.value.trim() && c.mem === null ? "" : String(c.gpus)),
+    mem: own(f.mem, c.auto ? "auto" : c.mem !== null && own(f.gpus, "1") !== "0" ? `${Math.round(c.mem / 2 ** 20)}M` : ""),
+    ram: own(f.ram, c.ram === null ? "" : `${Math.round(c.ram / 2 ** 20)}M`),
+    gpu_type: c.type, bid: own(f.bid, String(job.bid)), preempt: preempt.checked,
+  })}`);
 }
