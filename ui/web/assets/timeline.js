@@ -33,11 +33,11 @@ export class Timeline {
     this.ink = h("span", { hidden: true });
     this.text = h("ul", { class: "unseen" });
     this.said = h("p", { class: "unseen", role: "status" });
-    this.note = h("p", { class: "faint note" });
+    this.note = h("p", { class: "faint tlnote" });
     this.stage = h("div", { class: "stage", tabindex: "0", role: "application", "aria-label": "Timeline. Left and Right move in time, plus and minus zoom, 0 is now; Up and Down go from job to job, Enter opens one.", "aria-describedby": "timeline-said" }, this.canvas, this.tip, this.ink);
     this.said.id = "timeline-said";
     this.el = h("section", { class: "card timeline", "aria-labelledby": "timeline-title" },
-      h("div", { class: "head" }, h("h2", { id: "timeline-title" }, "Timeline"), this.note,
+      h("div", { class: "cardhead" }, h("h2", { id: "timeline-title" }, "Timeline"), this.note,
         h("div", { class: "chips", role: "group", "aria-label": "Range" }, this.buttons),
         h("div", { class: "chips", role: "group", "aria-label": "View" },
           h("button", { type: "button", class: "chip", "aria-label": "Zoom out", onclick: () => this.zoom(1.5) }, "−"),
