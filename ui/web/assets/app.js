@@ -103,10 +103,12 @@ export async function mood() {
     say(headline, m.headline);
     if (mascot.getAttribute("src") !== m.image) mascot.src = m.image;
     mascot.alt = "";
+    mascot.classList.remove("away");
     mascot.title = `${m.mood}: ${m.why}`;
   } catch (e) {
     say(headline, e.status === 401 ? "this browser isn't signed in any more: `pasar web` opens a page that is" : e.message);
-    mascot.src = "/mascot/confused.svg";
+    if (e.status !== 0) mascot.src = "/mascot/confused.svg"; // else there is nobody to give out a picture
+    mascot.classList.toggle("away", e.status === 0);
   }
   setTimeout(() => { asking = false; if (again) mood(); }, 1000);
 }

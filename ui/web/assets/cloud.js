@@ -20,7 +20,7 @@ export class Cloud {
     this.sum = h("div", { class: "sum", hidden: true }, this.sumText,
       h("button", { type: "button", onclick: () => this.reject(this.chosen()) }, "Reject"),
       h("button", { type: "button", class: "primary", onclick: () => this.approve(this.chosen()) }, "Approve"));
-    this.el = h("section", { class: "card cloud", hidden: true, "aria-labelledby": "cloud-title" }, h("div", { class: "head" }, h("h2", { id: "cloud-title" }, "Cloud"), this.about), this.list, this.sum);
+    this.el = h("section", { class: "card cloud", hidden: true, "aria-labelledby": "cloud-title" }, h("div", { class: "cardhead" }, h("h2", { id: "cloud-title" }, "Cloud"), this.about), this.list, this.sum);
     this.timer = setInterval(() => { if (!document.hidden) this.look(); }, every);
     this.look();
   }

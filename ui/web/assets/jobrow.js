@@ -115,8 +115,8 @@ export class Row {
     this.time = h("span");
     this.rest = h("span", { class: "faint" });
     this.fill = h("i");
-    this.bar = h("span", { class: "bar", "aria-hidden": "true" }, this.fill);
-    this.about = h("span", { class: "line" });
+    this.bar = h("span", { class: "rowbar", "aria-hidden": "true" }, this.fill);
+    this.about = h("span", { class: "rowabout" });
     this.acts = h("span", { class: "rowacts" },
       h("button", { type: "button", onclick: () => openBid(this.job) }, "Bid"),
       h("button", { type: "button", onclick: () => openCancel(this.job) }, "Cancel job"));

@@ -1,7 +1,7 @@
 // The table of jobs: which ones, in which order, and the keys to go about in it. There are never more than `most` rows in
 // the page, and rows are kept: what is selected or has the focus stays when others change.
 
-import { h, say, frame } from "./dom.js";
+import { h, say, frame, toast } from "./dom.js";
 import { late } from "./dialog.js";
 import { active, finished, plural, states } from "./format.js";
 import { colour } from "./hue.js";
@@ -44,7 +44,7 @@ export class JobTable {
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, [...this.heads.values()])),
       this.body);
     this.el = h("section", { class: "card jobcard", "aria-labelledby": "jobs-title" },
-      h("div", { class: "head" }, h("h2", { id: "jobs-title" }, "Jobs"), this.count),
+      h("div", { class: "cardhead" }, h("h2", { id: "jobs-title" }, "Jobs"), this.count),
       h("div", { class: "filters" }, this.input, this.past, this.chips, this.tagChips),
       this.table, this.nothing, this.more);
     this.body.addEventListener("focusin", (e) => this.choose(e.target.closest("tr")));
@@ -297,7 +297,9 @@ export class JobTable {
 
   about(open) {
     const row = this.rows.get(this.current);
-    if (row && !finished(row.job)) open(row.job);
+    if (!row) toast("Choose a job first: j and k go from one to the next.");
+    else if (finished(row.job)) toast(`#${row.job.id} has ended.`);
+    else open(row.job);
   }
 
   // reveal shows a job that has just come, once it is there.

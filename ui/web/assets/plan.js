@@ -25,7 +25,7 @@ function planned(j) {
 }
 
 function table(caption, heads, rows) {
-  return h("table", { class: "small" }, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads.map((w) => h("th", { scope: "col" }, w)))),
+  return h("table", { class: "plantable" }, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads.map((w) => h("th", { scope: "col" }, w)))),
     h("tbody", {}, rows.slice(0, most).map((r) => h("tr", {}, r.map((c) => h("td", {}, c)))),
       rows.length > most && h("tr", {}, h("td", { colspan: heads.length }, `… and ${rows.length - most} more`))));
 }
@@ -52,7 +52,7 @@ export function planView(v, isNew = false) {
 export class Preview {
   // ask answers with a dry run, or null with nothing to ask about: then idle is said. refused may take an error elsewhere.
   constructor(ask, { idle, isNew = false, refused = () => {} }) {
-    this.el = h("div", { class: "plan", "aria-live": "polite" }, h("p", { class: "faint" }, idle));
+    this.el = h("div", { class: "preview", "aria-live": "polite" }, h("p", { class: "faint" }, idle));
     this.number = 0;
     const run = async () => {
       const number = ++this.number;

@@ -36,7 +36,7 @@ export function openSubmit() {
     else if (draft[key] !== undefined) el.value = draft[key];
     el.addEventListener("input", changed);
     const f = field(label, el, help);
-    errors[key] = h("small", { class: "wrong", id: `${el.id}-error`, hidden: true });
+    errors[key] = h("small", { class: "fieldwrong", id: `${el.id}-error`, hidden: true });
     f.append(errors[key]);
     el.check = check;
     return f;

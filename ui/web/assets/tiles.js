@@ -18,9 +18,9 @@ export class Tiles {
     this.series = new Map();
     this.notices = h("div", { class: "notices" });
     this.machines = h("div", { class: "machines" });
-    this.legend = h("p", { class: "legend faint", "aria-hidden": "true" },
+    this.legend = h("p", { class: "memlegend faint", "aria-hidden": "true" },
       [["used", "used"], ["claimed", "claimed"], ["stranger", "not pasar's"], ["left", "left behind"]].map(([kind, word]) => h("span", {}, h("i", { class: `seg ${kind}` }), word)));
-    this.el = h("section", { class: "card gpus", "aria-labelledby": "gpus-title" }, h("div", { class: "head" }, h("h2", { id: "gpus-title" }, "GPUs"), this.legend), this.machines);
+    this.el = h("section", { class: "card gpus", "aria-labelledby": "gpus-title" }, h("div", { class: "cardhead" }, h("h2", { id: "gpus-title" }, "GPUs"), this.legend), this.machines);
     this.tiles = new WeakMap();
     this.look();
     this.timer = setInterval(() => { if (!document.hidden) this.look(); }, every);
@@ -83,7 +83,7 @@ export class Tiles {
 
   make() {
     const t = {
-      title: h("span"), about: h("span", { class: "faint" }), use: h("strong", { class: "num" }), bar: h("div", { class: "membar", role: "img" }), facts: h("p", { class: "facts num" }),
+      title: h("span"), about: h("span", { class: "faint" }), use: h("strong", { class: "num" }), bar: h("div", { class: "membar", role: "img" }), facts: h("p", { class: "tilefacts num" }),
       spark: h("div", { class: "spark", "aria-hidden": "true" }), notes: h("ul", { class: "tilenotes" }),
     };
     t.head = h("p", { class: "tilehead" }, t.title, " ", t.about, t.use);

@@ -3,24 +3,19 @@
 import { get, query as search } from "./api.js";
 import { h, say, frame } from "./dom.js";
 import { late } from "./dialog.js";
-import { bytes, claim, clock, ofBytes, span } from "./format.js";
-import { hue } from "./hue.js";
+import { claim, clock, span } from "./format.js";
 import { go } from "./app.js";
 import { fullName } from "./jobrow.js";
 import { lanes } from "./lanes.js";
 import { Pointer } from "./pointer.js";
+import { axis, chart, lane, lanesAt, memory, nowLine, top } from "./timelinedraw.js";
 
 const hour = 3600e3;
 const ranges = [["6h", 6], ["24h", 24], ["3d", 72], ["7d", 168], ["30d", 720]];
 const shortest = 5 * 60e3; // milliseconds that are shown
 const longest = 60 * 24 * hour;
-const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400].map((m) => m * 60e3); // between ticks
 const most = 500; // ended jobs that are asked for
 const again = 60e3;
-
-const top = 24; // pixels of the axis
-const chart = 64; // of the memory
-const lane = 24;
 
 export class Timeline {
   constructor(market, address) {
@@ -38,11 +33,11 @@ export class Timeline {
     this.ink = h("span", { hidden: true });
     this.text = h("ul", { class: "unseen" });
     this.said = h("p", { class: "unseen", role: "status" });
-    this.note = h("p", { class: "faint note" });
+    this.note = h("p", { class: "faint tlnote" });
     this.stage = h("div", { class: "stage", tabindex: "0", role: "application", "aria-label": "Timeline. Left and Right move in time, plus and minus zoom, 0 is now; Up and Down go from job to job, Enter opens one.", "aria-describedby": "timeline-said" }, this.canvas, this.tip, this.ink);
     this.said.id = "timeline-said";
     this.el = h("section", { class: "card timeline", "aria-labelledby": "timeline-title" },
-      h("div", { class: "head" }, h("h2", { id: "timeline-title" }, "Timeline"), this.note,
+      h("div", { class: "cardhead" }, h("h2", { id: "timeline-title" }, "Timeline"), this.note,
         h("div", { class: "chips", role: "group", "aria-label": "Range" }, this.buttons),
         h("div", { class: "chips", role: "group", "aria-label": "View" },
           h("button", { type: "button", class: "chip", "aria-label": "Zoom out", onclick: () => this.zoom(1.5) }, "−"),
@@ -226,219 +221,15 @@ export class Timeline {
     this.font ??= getComputedStyle(this.stage).fontFamily;
     c.font = `12px ${this.font}`;
     c.textBaseline = "middle";
-    this.axis(c, from, to, now, high);
-    if (gpus.length > 0) this.memory(c, gpus, from, to, now);
-    this.lanesAt(c, list, first, now);
-    this.nowLine(c, now, from, to, high);
+    axis(this, c, from, to, now, high);
+    if (gpus.length > 0) memory(this, c, gpus, from, to, now);
+    lanesAt(this, c, list, first, now);
+    nowLine(this, c, now, from, to, high);
     const notes = [];
     if (hidden > 0) notes.push(`${hidden} more not shown`);
     if (this.much) notes.push(`of those that ended, the newest ${most}`);
     if (this.market.more > 0) notes.push(`of those that wait, the first ${this.market.order.length}`);
     if (Date.now() - (this.hinted ?? 0) > 3000) say(this.note, notes.join("; "));
-  }
-
-  axis(c, from, to, now, high) {
-    const step = steps.find((s) => s / this.scale() >= 84) ?? steps.at(-1);
-    const offset = new Date(from).getTimezoneOffset() * 60e3;
-    c.strokeStyle = this.tint("line");
-    c.fillStyle = this.tint("faint");
-    c.lineWidth = 1;
-    c.textAlign = "left";
-    for (let t = Math.ceil((from - offset) / step) * step + offset; t < to; t += step) {
-      const x = Math.round(this.x(t)) + 0.5;
-      if (x < this.gutter()) continue;
-      c.beginPath();
-      c.moveTo(x, top - 4);
-      c.lineTo(x, high);
-      c.stroke();
-      const d = new Date(t);
-      const midnight = d.getHours() === 0 && d.getMinutes() === 0;
-      const text = midnight || step >= 24 * hour ? d.toLocaleDateString(undefined, { weekday: step < 48 * hour ? "short" : undefined, day: "numeric", month: step >= 24 * hour ? "short" : undefined })
-        : `${String(d.getHours()).padStart(2, "0")}:${String(d.getMinutes()).padStart(2, "0")}`;
-      const end = x + 4 + c.measureText(text).width;
-      if (end < this.wide && (end < this.x(now) - 18 || x + 4 > this.x(now) + 18)) c.fillText(text, x + 4, top / 2 - 1);
-    }
-  }
-
-  // memory draws what was in use, and what is claimed from now on.
-  memory(c, gpus, from, to, now) {
-    const total = gpus.reduce((n, g) => n + g.total, 0) || 1;
-    const there = new Set(gpus.map((g) => g.uuid));
-    const [y0, y1] = [top + chart, top + 4];
-    const y = (b) => y0 - (Math.min(b, total) / total) * (y0 - y1);
-    const left = this.gutter();
-    c.save();
-    c.beginPath();
-    c.rect(left, 0, this.wide - left, y0 + 1);
-    c.clip();
-    const at = new Map();
-    for (const g of this.points) {
-      if (!there.has(g.uuid)) continue;
-      for (const p of g.points) if (p.used !== null) at.set(p.at, (at.get(p.at) ?? 0) + p.used);
-    }
-    const used = [...at].map(([t, b]) => [new Date(t).getTime(), b]).sort((a, b) => a[0] - b[0]);
-    const current = gpus.every((g) => g.used !== null) ? gpus.reduce((n, g) => n + g.used, 0) : null;
-    if (current !== null) used.push([now, current]);
-    c.fillStyle = c.strokeStyle = this.tint("calm");
-    let run = [];
-    const flush = () => {
-      if (run.length > 0) {
-        c.globalAlpha = 0.22;
-        c.beginPath();
-        c.moveTo(run[0][0], y0);
-        for (const [px, py] of run) c.lineTo(px, py);
-        c.lineTo(run.at(-1)[0], y0);
-        c.fill();
-        c.globalAlpha = 1;
-        c.lineWidth = 1.5;
-        c.beginPath();
-        for (const [px, py] of run) c.lineTo(px, py);
-        c.stroke();
-      }
-      run = [];
-    };
-    let last = null;
-    for (const [t, b] of used) {
-      if (last !== null && t - last > 2.5 * (this.step ?? again)) flush();
-      run.push([this.x(t), y(b)]);
-      last = t;
-    }
-    flush();
-    // From now on: the claims of what runs and what is projected, each over its time, stacked by colour.
-    const marks = [];
-    for (const job of this.market.list()) {
-      const p = job.projected;
-      if (!p.start || !p.finish || !p.gpus?.length || (job.state !== "queued" && job.state !== "running" && job.state !== "starting")) continue;
-      const size = job.claim.kind === "whole" ? null : job.claim.limit ?? job.claim.mem;
-      const sum = p.gpus.reduce((n, ref) => { const g = gpus.find((o) => o.uuid === ref.uuid || o.uuid === ref.parent); return n + (g ? size ?? g.total : 0); }, 0);
-      const [a, b] = [Math.max(now, new Date(p.start).getTime()), new Date(p.finish).getTime()];
-      if (b > a && a < to) marks.push({ a, b, sum, hue: hue(job) });
-    }
-    const times = [...new Set(marks.flatMap((m) => [m.a, m.b]))].sort((a, b) => a - b);
-    c.lineWidth = 1;
-    for (let i = 0; i + 1 < times.length; i++) {
-      const here = marks.filter((m) => m.a <= times[i] && m.b > times[i]);
-      let sum = 0;
-      for (const m of here) {
-        const [ya, yb] = [y(sum), y(sum + m.sum)];
-        sum += m.sum;
-        c.fillStyle = this.tint(`hue-${m.hue}`);
-        c.globalAlpha = 0.25;
-        c.fillRect(this.x(times[i]), yb, this.x(times[i + 1]) - this.x(times[i]), ya - yb);
-      }
-    }
-    c.restore();
-    c.globalAlpha = 1;
-    c.strokeStyle = this.tint("line");
-    c.beginPath();
-    c.moveTo(left, y0 + 0.5);
-    c.lineTo(this.wide, y0 + 0.5);
-    c.stroke();
-    c.fillStyle = this.tint("faint");
-    c.textAlign = "left";
-    c.fillText("memory", 0, y1 + 10);
-    c.fillText(current === null ? bytes(total) : ofBytes(current, total).replace(" GiB", ""), 0, y1 + 27);
-    c.fillText(/ \w+$/.exec(bytes(total))[0].trim(), 0, y1 + 43);
-  }
-
-  lanesAt(c, list, first, now) {
-    this.bars = [];
-    const left = this.gutter();
-    list.forEach((l, i) => {
-      const y = first + i * lane;
-      c.fillStyle = this.tint("faint");
-      c.textAlign = "left";
-      if (l.first) {
-        c.fillText(fit(c, l.label, left - 6), 0, y + lane / 2);
-        c.strokeStyle = this.tint("line");
-        c.lineWidth = 1;
-        c.beginPath();
-        c.moveTo(0, y - 0.5);
-        c.lineTo(this.wide, y - 0.5);
-        c.stroke();
-      }
-      c.save();
-      c.beginPath();
-      c.rect(left, y, this.wide - left, lane);
-      c.clip();
-      for (const bar of l.bars) this.bar(c, bar, l, y + 2, lane - 4, now);
-      c.restore();
-    });
-  }
-
-  bar(c, bar, l, y, high, now) {
-    const left = this.gutter();
-    const [a, b] = [Math.max(this.x(bar.from), left - 4), Math.min(this.x(bar.to), this.wide + 4)];
-    const wide = Math.max(b - a, 2);
-    const ink = this.tint(`hue-${hue(bar.job)}`);
-    const box = (x, w, alpha) => {
-      c.globalAlpha = alpha;
-      c.fillStyle = ink;
-      c.beginPath();
-      c.roundRect(x, y, Math.max(w, 0), high, Math.min(4, w / 2));
-      c.fill();
-    };
-    if (bar.kind === "planned") {
-      box(a, wide, 0.12);
-      c.globalAlpha = 0.8;
-      c.strokeStyle = ink;
-      c.lineWidth = 1;
-      c.setLineDash([4, 3]);
-      c.beginPath();
-      c.roundRect(a + 0.5, y + 0.5, Math.max(wide - 1, 1), high - 1, 4);
-      c.stroke();
-      c.setLineDash([]);
-    } else {
-      const cut = bar.kind === "runs" ? Math.min(Math.max(this.x(now), a), b) : b;
-      box(a, wide, bar.kind === "runs" ? 0.2 : 0.3);
-      if (bar.kind === "runs") box(a, cut - a, 0.38);
-      c.globalAlpha = 1;
-      c.fillStyle = ink;
-      c.fillRect(a, y, Math.min(3, wide), high);
-    }
-    c.globalAlpha = 1;
-    if (bar.failed) {
-      c.fillStyle = this.tint("bad");
-      c.fillRect(Math.max(a, b - 3), y, Math.min(3, wide), high);
-    }
-    if (bar.open && wide > 30) {
-      c.fillStyle = ink;
-      c.fillText("…", b - 14, y + high / 2);
-    }
-    const x = Math.max(a, left);
-    const room = b - x - 10 - (bar.open ? 14 : 0);
-    if (room > 18) {
-      c.fillStyle = this.tint("text");
-      c.fillText(fit(c, `${bar.failed ? "✗ " : ""}#${bar.job.id} ${fullName(bar.job)}`, room), x + 6, y + high / 2 + 0.5);
-    }
-    const place = { bar, lane: l, x: a, y, w: wide, h: high };
-    this.bars.push(place);
-    if (this.chosen && this.chosen.bar.job.id === bar.job.id && this.chosen.bar.attempt === bar.attempt && this.chosen.lane.place === l.place) {
-      this.chosen = place;
-      c.strokeStyle = this.tint("text");
-      c.lineWidth = 1.5;
-      c.beginPath();
-      c.roundRect(a + 0.75, y + 0.75, Math.max(wide - 1.5, 1), high - 1.5, 4);
-      c.stroke();
-    }
-  }
-
-  nowLine(c, now, from, to, high) {
-    if (now < from || now > to) return;
-    const x = Math.round(this.x(now)) + 0.5;
-    c.strokeStyle = this.tint("accent");
-    c.lineWidth = 1.5;
-    c.beginPath();
-    c.moveTo(x, top - 6);
-    c.lineTo(x, high);
-    c.stroke();
-    c.textAlign = "center";
-    const w = c.measureText("now").width + 10;
-    c.fillStyle = this.tint("card");
-    c.fillRect(x - w / 2, 0, w, top - 6);
-    c.fillStyle = this.tint("accent");
-    c.fillText("now", x, top / 2 - 2);
-    c.textAlign = "left";
   }
 
   find(x, y) {
@@ -519,16 +310,4 @@ export class Timeline {
     this.text.dataset.lines = lines.join("\n");
     this.text.replaceChildren(...lines.map((t) => h("li", {}, t)));
   }
-}
-
-// fit cuts a text to a width.
-function fit(c, text, room) {
-  if (c.measureText(text).width <= room) return text;
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const mid = (low + high + 1) >> 1;
-    if (c.measureText(`${text.slice(0, mid)}…`).width <= room) low = mid;
-    else high = mid - 1;
-  }
-  return low > 1 ? `${text.slice(0, low)}…` : "";
 }
