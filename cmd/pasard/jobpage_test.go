@@ -68,7 +68,7 @@ func (b *browser) failedJob(h *home) {
 	b.pardon("status of 400")
 	b.press("Restart with…")
 	b.fill("Bid", "many")
-	b.read(".plan .error", "bid")
+	b.read(".preview .error", "bid")
 	b.look("a restart with other words")
 	b.click("dialog button", "Restart")
 	b.read("dialog .error", "bid")

@@ -84,7 +84,7 @@ function when(job) {
   if (active(job)) {
     const t = ran(job);
     const left = job.remaining === null || !job.attempts.at(-1)?.started_at ? null : job.projected.finish ? (new Date(job.projected.finish) - Date.now()) / 1000 : job.remaining;
-    return [t === null ? "–" : span(Math.floor(t)), left === null ? (job.est_runtime !== null && t > job.est_runtime ? "over its estimate" : "") : left > 0 && job.remaining > 0 ? `${roughly(left)} left` : "over its estimate"];
+    return [t === null ? "–" : span(Math.floor(t)), left === null ? (job.est_runtime !== null && Math.max(t, job.run_time ?? 0) > job.est_runtime ? "over its estimate" : "") : left > 0 && job.remaining > 0 ? `${roughly(left)} left` : "over its estimate"];
   }
   if (finished(job)) return [span(job.run_time), ended(job) ? clock(ended(job)) : ""];
   if (job.projected.start) {
