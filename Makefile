@@ -26,7 +26,7 @@ PASARD_LD  := -extldflags=-Wl,-z,lazy
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test test-systemd deaths lint fuzz bench torture clean
+.PHONY: help build install demo test test-systemd pictures deaths lint fuzz bench torture clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ test: lint ## all tests, with the race detector, after lint
 
 test-systemd: ## a machine with systemd, booted for it: setup, reboots, logouts, kills (JOBS=2000 for more; skipped without SYSTEMD_HOST)
 	@GO='$(GO)' $(BASH) test/systemd/run.sh
+
+pictures: ## take the pictures of docs/guide/web.md anew (Chromium, and ../shared for simulated GPUs)
+	@mkdir -p docs/guide/pictures
+	PASAR_PICTURES=docs/guide/pictures $(GO) test -count 1 -run ThePicturesOfTheGuide ./cmd/pasard
 
 deaths: ## score the verdicts on labelled deaths (CASES=FILE, JSON lines; DEATHS=-v prints what is wrong)
 	@$(GO) run ./test/deaths $(DEATHS) $(CASES)

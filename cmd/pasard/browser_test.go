@@ -267,10 +267,16 @@ func (b *browser) typeText(text string) {
 	b.do(chromedp.KeyEvent(text))
 }
 
+// rest waits until nothing moves: halfway there, nothing has its colours.
+func (b *browser) rest() {
+	b.t.Helper()
+	b.until(`document.getAnimations().every((a) => a.playState !== "running" || a.effect.getComputedTiming().endTime === Infinity)`)
+}
+
 // look has axe-core look at the page as it is: nothing serious may be found.
 func (b *browser) look(what string) {
 	b.t.Helper()
-	b.until(`document.getAnimations().every((a) => a.playState !== "running" || a.effect.getComputedTiming().endTime === Infinity)`) // halfway there, nothing has its colours
+	b.rest()
 	eval[bool](b, axe+"; true")
 	found := eval[string](b, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
 		.map((v) => v.id + ": " + v.help + "\n" + v.nodes.slice(0, 5).map((n) => "    " + n.target + " " + n.html.slice(0, 200) + "\n      " + n.failureSummary.replaceAll("\n", " ")).join("\n")).join("\n"))`)

@@ -21,6 +21,17 @@ import (
 // startWeb starts the daemon with HTTP on a port of its own, by way of a command if one is given, and returns the address.
 func (h *home) startWeb(by ...string) string {
 	h.t.Helper()
+	return h.startWebWith(func(c *exec.Cmd) {
+		if len(by) > 0 {
+			c.Args = append(by, c.Path)
+			c.Path = "/bin/" + by[0]
+		}
+	})
+}
+
+// startWebWith is startWeb of a command that is changed before it starts.
+func (h *home) startWebWith(change func(*exec.Cmd)) string {
+	h.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		h.t.Fatal(err)
@@ -29,10 +40,7 @@ func (h *home) startWeb(by ...string) string {
 	_ = l.Close()
 	h.spawnWith(func(c *exec.Cmd) {
 		c.Env = append(c.Env, "PASAR_ADDRESS="+addr)
-		if len(by) > 0 {
-			c.Args = append(by, c.Path)
-			c.Path = "/bin/" + by[0]
-		}
+		change(c)
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
