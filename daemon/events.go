@@ -272,7 +272,7 @@ func endEvent(j *job, a *pasar.AttemptRecord) pasar.JobEventView {
 	if a.Verdict != nil {
 		v.Reason = pasar.Known(string(a.Verdict.Reason))
 		if a.Verdict.Summary != "" {
-			v.Sentence = pasar.Clean(a.Verdict.Summary)
+			v.Sentence = strings.TrimSuffix(pasar.Clean(a.Verdict.Summary), ".") // something may follow
 		}
 	}
 	state := a.Sequel.State
