@@ -111,12 +111,12 @@ func serve(ctx context.Context, o options) error {
 	whose.machine = machine
 
 	re := &reloader{file: o.config, cfg: cfg, tell: tell}
-	pages := newWeb(cfg, re.now, given, log)
+	pages := newWeb(cfg, re.now, log)
 	deps := daemon.Deps{
 		Journal: journal{st}, History: journal{st}, Target: machine, Meter: remembered{meter, past}, Past: past, Longer: prometheus.NewClient(), Clock: systemClock{},
 		Boot: bootID(), Random: rand.Text, ReadGit: gitReader(), Certify: daemon.CertifyIn(cfg.Paths.Data), Reports: reportsIn(cfg.Paths.Jobs()), Usage: usageFiles(cfg.Paths.Jobs()), Log: log, Reload: re.reload,
 		Surround: func(dir string, noEnv bool, add []pasar.Arg) (pasar.Surroundings, string, error) {
-			return surroundAfar(dir, noEnv, add, given)
+			return surround(dir, noEnv, add, given)
 		},
 		Quiet: debug.FreeOSMemory, // a machine's memory belongs to its jobs
 		User:  userName(), UID: os.Geteuid(), Pid: os.Getpid(), DataDir: cfg.Paths.Data, Socket: cfg.Paths.Socket,

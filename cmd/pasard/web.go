@@ -19,8 +19,8 @@ import (
 )
 
 // newWeb makes the HTTP side: a client of this daemon's socket like any other. Nil if it is turned off, or can't be
-// had: jobs don't depend on it. now is the configuration after the last reload, umask is the one that this process was started with.
-func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.Logger) *web.Server {
+// had: jobs don't depend on it. now is the configuration after the last reload.
+func newWeb(cfg *config.Config, now func() *config.Config, log *slog.Logger) *web.Server {
 	if len(cfg.Addresses()) == 0 {
 		return nil
 	}
@@ -32,8 +32,7 @@ func newWeb(cfg *config.Config, now func() *config.Config, umask int, log *slog.
 		},
 		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
 		TokenFile: filepath.Join(cfg.Paths.Data, "token"), Mascots: func() string { return mascots(now()) },
-		Defaults: func() web.Defaults { c := now(); return web.Defaults{Bid: c.DefaultBid, Grace: c.DefaultGrace} },
-		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) { return surround(false, add, umask) }, Now: time.Now, Log: log,
+		Now: time.Now, Log: log,
 	})
 	if err != nil {
 		log.Warn("HTTP is not served", "error", err)

@@ -173,6 +173,17 @@ func TestAJobFromHTTPHasWhatTheDaemonWasGivenAndTheDaemonKeepsIt(t *testing.T) {
 		return regexp.MustCompile(`Max open files.*`).FindString(string(b))
 	}
 	before := files()
+	for cwd, says := range map[string]string{"/nowhere": "/nowhere", "no/such": h.dir + "/no/such"} {
+		res, err := http.Post("http://"+addr+"/api/jobs", "application/json", strings.NewReader(`{"command":["true"],"gpus":0,"cwd":"`+cwd+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(b), says) {
+			t.Errorf("%s: %d %s", cwd, res.StatusCode, b)
+		}
+	}
 	res, err := http.Post("http://"+addr+"/api/jobs", "application/json", strings.NewReader(`{"command":["sh","-c","umask; ulimit -Sn; pwd; echo $K"],"gpus":0,"env":{"K":"v"}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -27,14 +27,14 @@ func TestASubmitIsUnderstoodAsOnTheCommandLine(t *testing.T) {
 	d.bound(t, ipc.VerbSubmit, &r)
 	p := r.Spec
 	if r.Request != "mine" || p.Bid != 1500 || p.Time != 7200e9 || p.Grace != 30e9 || p.Claim.Mem != 24*pasar.GiB || p.Cwd != "/tmp" || p.Retries != 2 ||
-		len(p.Argv) < 3 || p.Key != "k" || len(p.After) != 1 || p.After[0].Job != 3 || r.Surroundings.Env[1] != "K=v" {
+		len(p.Argv) < 3 || p.Key != "k" || len(p.After) != 1 || p.After[0].Job != 3 || len(r.Surroundings.Env) != 1 || r.Surroundings.Env[0] != "K=v" || *r.Afar != (ipc.Afar{}) {
 		t.Errorf("%+v", r)
 	}
 	if w := ask(t, s, "POST", "/api/jobs", `{"command":["python","train.py"]}`, nil); w.Code != 201 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	d.bound(t, ipc.VerbSubmit, &r)
-	if home, _, _ := s.Surround(nil); r.Spec.Name != "train" || r.Spec.Claim.Kind != pasar.Whole || len(home.Env) == 0 || r.Spec.Bid != pasar.DefaultBid {
+	if r.Spec.Name != "train" || r.Spec.Claim.Kind != pasar.Whole || *r.Afar != (ipc.Afar{Bid: true, Grace: true}) { // the daemon knows the rest
 		t.Errorf("%+v", r.Spec)
 	}
 	for body, says := range map[string]string{
@@ -42,7 +42,6 @@ func TestASubmitIsUnderstoodAsOnTheCommandLine(t *testing.T) {
 		`{"command":[]}`:                                   "command",
 		`{"command":["x"],"time":"soon"}`:                  "soon",
 		`{"command":["x"],"mem":"much"}`:                   "much",
-		`{"command":["x"],"cwd":"/nowhere"}`:               "/nowhere",
 		`{"command":["x"],"env":{"A=B":"c"}}`:              "env",
 		`{"command":["x"],"gpus":-1}`:                      "negative",
 		`{"command":["x"],"retry_on":["exit","nonsense"]}`: "nonsense",

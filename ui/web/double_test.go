@@ -76,10 +76,6 @@ func newServer(t *testing.T) (*Server, *double) {
 		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, sock) },
 		Connect:   func(context.Context) (net.Conn, error) { return ipc.DialUnix(sock, time.Second) },
 		Addresses: []string{"127.0.0.1:8750"}, Hosts: []string{"box.lan"}, UID: uid, TokenFile: filepath.Join(dir, "token"),
-		Defaults: func() Defaults { return Defaults{Bid: pasar.DefaultBid, Grace: 120e9} },
-		Surround: func(add []pasar.Arg) (pasar.Surroundings, string, error) {
-			return pasar.Surroundings{Env: append([]pasar.Arg{"HOME=" + pasar.Arg(dir)}, add...), Umask: -1}, dir, nil
-		},
 		Now: time.Now, Log: log,
 	})
 	if err != nil {

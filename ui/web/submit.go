@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ type submitWords struct {
 }
 
 // request is what the daemon is asked.
-func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
+func (in *submitWords) request() (ipc.SubmitRequest, error) {
 	var none ipc.SubmitRequest
 	argv, err := in.Command.argv()
 	if err != nil {
@@ -59,19 +58,7 @@ func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
 		}
 		add = append(add, pasar.Arg(k+"="+in.Env[k]))
 	}
-	around, home, err := s.Surround(add)
-	if err != nil {
-		return none, understood(err)
-	}
-	cwd := in.Cwd
-	if !filepath.IsAbs(cwd) {
-		cwd = filepath.Join(home, strings.TrimPrefix(cwd, "~/"))
-	}
-	if cwd, err = submission.Dir(cwd); err != nil {
-		return none, understood(err)
-	}
-	usual := s.Defaults()
-	spec := pasar.Spec{Argv: argv, Cwd: pasar.Arg(cwd), Claim: claim, Bid: usual.Bid, Grace: usual.Grace, Tags: in.Tags, By: in.By, Key: in.Key,
+	spec := pasar.Spec{Argv: argv, Cwd: pasar.Arg(in.Cwd), Claim: claim, Tags: in.Tags, By: in.By, Key: in.Key,
 		Hold: in.Hold, NoPTY: in.NoPTY, Cols: in.Cols, Rows: in.Rows, Preempt: in.Preempt, MaxConcurrent: most,
 		Name: submission.Name(words(argv))}
 	put(&spec.Bid, in.Bid)
@@ -89,10 +76,11 @@ func (s *Server) request(in *submitWords) (ipc.SubmitRequest, error) {
 	put(&spec.RetryOn, ch.RetryOn)
 	put(&spec.After, ch.After)
 	put(&spec.Begin, ch.Begin)
-	if err := submission.Validate(spec); err != nil {
-		return none, understood(err)
-	}
-	return ipc.SubmitRequest{Request: requestID(in.Request), Spec: spec, Surroundings: around, Points: all}, nil
+	// Whoever asks here has no process whose surroundings could be meant: they are the daemon's, as for a command from afar.
+	req := ipc.SubmitRequest{Request: requestID(in.Request), Spec: spec, Surroundings: pasar.Surroundings{Env: add}, Points: all,
+		Afar: &ipc.Afar{Bid: in.Bid == nil, Grace: in.Grace == nil}}
+	spec.Cwd = "/" // the daemon makes it absolute
+	return req, understood(submission.Validate(spec))
 }
 
 func words(argv []pasar.Arg) []string {
@@ -116,7 +104,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	if err := body(r, &in); err != nil {
 		return err
 	}
-	req, err := s.request(&in)
+	req, err := in.request()
 	if err != nil {
 		return err
 	}
@@ -183,7 +171,7 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 			return refuse(ipc.CodeBadRequest, "", "%s: %v", k, err)
 		}
 	}
-	req, err := s.request(&in)
+	req, err := in.request()
 	if err != nil {
 		return err
 	}

@@ -39,16 +39,8 @@ type Options struct {
 	UID       int                                                                       // whose processes on this machine need no token
 	TokenFile string                                                                    // where the token is kept, 0600
 	Mascots   func() string                                                             // the directory with pictures that stand in for the mascot's; empty: none
-	Defaults  func() Defaults                                                           // as they are now: they may change while this runs
-	Surround  func(add []pasar.Arg) (s pasar.Surroundings, home string, err error)      // of a job that is submitted here
 	Now       func() time.Time
 	Log       *slog.Logger
-}
-
-// Defaults are those of the configuration, of a submit that says nothing.
-type Defaults struct {
-	Bid   pasar.Bid
-	Grace pasar.Duration
 }
 
 // A Server answers HTTP. Make one with New, then Serve.
