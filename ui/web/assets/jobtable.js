@@ -14,7 +14,7 @@ import { openCancel } from "./cancel.js";
 import { openSubmit } from "./submit.js";
 
 const most = 500; // rows, and jobs that the daemon is asked for
-const budget = 40; // milliseconds that rows may take before a painting
+const budget = 15; // milliseconds that rows may take before a painting
 
 const pasts = [["", "recently ended"], ["24h", "ended in 24 hours"], ["7d", "ended in 7 days"], ["30d", "ended in 30 days"], ["all", "all that ended"]];
 const endings = states.filter((s) => finished({ state: s }));
