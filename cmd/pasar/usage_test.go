@@ -111,7 +111,7 @@ func TestBadArgumentsAreOneLineAHintAndExit64(t *testing.T) {
 		{"console --theme pink", `--theme "pink": it is auto, light or dark`, ""},
 		{"event checkpoint", "not inside a job: PASAR_EVENTS is not set", ""},
 		{"completion tcsh", `no completion for "tcsh"`, "there is for bash, zsh and fish"},
-		{"guide nonsense", `no guide "nonsense": there are agents, api, cloud, config, console, jobs, reasons, service, helper`, ""},
+		{"guide nonsense", `no guide "nonsense": there are agents, api, cloud, config, console, jobs, reasons, service, web, helper`, ""},
 		{"guide confg", `no guide "confg"`, "did you mean `pasar guide config`?"},
 		{"status now", `status takes no arguments; got "now"`, ""},
 		{"help frob", `unknown command "frob"`, "`pasar help` lists the commands, `pasar guide` has topics"},
