@@ -48,7 +48,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) error {
 	if v.size.Rows, err = count(q, "rows"); err != nil {
 		return err
 	}
-	if status, e := isWebSocket(r); e != nil {
+	if status, e := isWebSocket(r, attachProtocol); e != nil {
 		w.Header().Set("Upgrade", "websocket")
 		writeError(w, status, e)
 		return nil
@@ -78,17 +78,17 @@ func browserAt(addr string) string {
 	return "a browser at " + host
 }
 
-// isWebSocket says what a request lacks to become a WebSocket that we speak.
-func isWebSocket(r *http.Request) (int, *ipc.Error) {
-	const hint = "a page opens it with new WebSocket(address, '" + attachProtocol + "')"
+// isWebSocket says what a request lacks to become a WebSocket that speaks a protocol.
+func isWebSocket(r *http.Request, protocol string) (int, *ipc.Error) {
+	hint := "a page opens it with new WebSocket(address, '" + protocol + "')"
 	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key"))
 	switch {
 	case r.Method != http.MethodGet, !r.ProtoAtLeast(1, 1), !has(r.Header, "Connection", "upgrade"), !has(r.Header, "Upgrade", "websocket"):
 		return http.StatusUpgradeRequired, refuse(ipc.CodeBadRequest, hint, "a terminal is attached to over a WebSocket")
 	case r.Header.Get("Sec-WebSocket-Version") != "13", err != nil, len(key) != 16, len(r.Header["Sec-Websocket-Key"]) != 1:
 		return http.StatusBadRequest, refuse(ipc.CodeBadRequest, hint, "this isn't how a WebSocket is opened")
-	case !has(r.Header, "Sec-WebSocket-Protocol", attachProtocol):
-		return http.StatusBadRequest, refuse(ipc.CodeBadRequest, hint, "a WebSocket must offer the subprotocol %s", attachProtocol)
+	case !has(r.Header, "Sec-WebSocket-Protocol", protocol):
+		return http.StatusBadRequest, refuse(ipc.CodeBadRequest, hint, "a WebSocket must offer the subprotocol %s", protocol)
 	}
 	return 0, nil
 }

@@ -30,6 +30,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	w, r, end := s.overSocket(w, r)
+	defer end()
 	e := newEvents(w, r)
 	defer e.end()
 	if r.Method == http.MethodHead { // it has no end to wait for

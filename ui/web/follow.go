@@ -46,6 +46,8 @@ type follower struct {
 
 // followLogs answers with events until nothing more can come, or either side ends it.
 func (s *Server) followLogs(w http.ResponseWriter, r *http.Request, q logsQuery) error {
+	w, r, end := s.overSocket(w, r)
+	defer end()
 	e := newEvents(w, r)
 	defer e.end()
 	if r.Method == http.MethodHead {

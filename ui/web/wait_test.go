@@ -15,9 +15,18 @@ import (
 // served is a server on a port of its own, asked as by this user.
 func served(t *testing.T, s *Server) string {
 	t.Helper()
+	return servedUntil(t, t.Context(), s)
+}
+
+// servedUntil is served whose requests end with ctx.
+func servedUntil(t *testing.T, ctx context.Context, s *Server) string {
+	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		within, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
 		r.Host = "127.0.0.1"
-		s.ServeHTTP(w, r.WithContext(withPeer(r.Context(), &guest{peer: peer{ours: true}})))
+		s.ServeHTTP(w, r.WithContext(withPeer(within, &guest{peer: peer{ours: true}})))
 	}))
 	t.Cleanup(web.Close)
 	return web.URL

@@ -47,8 +47,8 @@ export function query(keys) {
   return s ? `?${s}` : "";
 }
 
-// streams are those that are listened to. A browser has six connections to a server, for all of its tabs together: a
-// stream of a page that nobody sees gives its own back, and goes on when somebody does.
+// streams are those that are listened to. One of a page that nobody sees costs the daemon for nothing: it rests, and goes on
+// when somebody does.
 const streams = new Set();
 const unseenFor = 10000; // milliseconds
 let unseen;
@@ -64,39 +64,69 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("pagehide", rest);
 addEventListener("pageshow", goOn);
 
+// events reads a stream of events, however it comes in pieces, and hands each over: its name, its data, and the id of the
+// last that had one.
+function events(each) {
+  const text = new TextDecoder();
+  let rest = "";
+  let event = { id: "" };
+  return (piece) => {
+    const lines = (rest + text.decode(piece, { stream: true })).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      if (line === "") {
+        if (event.name) each(event.name, event.data, event.id);
+        event = { id: event.id };
+        continue;
+      }
+      const at = line.indexOf(": ");
+      const [key, value] = [line.slice(0, at), line.slice(at + 2)];
+      if (key === "event") event.name = value;
+      else if (key === "data") event.data = value;
+      else if (key === "id") event.id = value;
+    }
+  };
+}
+
 // stream listens to events until close. handlers are by the event's name and get the value; open and lost are told how
-// the connection is. The browser connects again by itself, except after a refusal: then this does, ever less often. With
-// resume the server can go on behind the last event that came; else each connection begins anew.
+// the connection is, which is made again when it ends, ever less often while it can't be. With resume the server goes on
+// behind the last event that came; else each connection begins anew. A WebSocket carries them: of other connections a
+// browser has six for all of its tabs.
 export function stream(path, handlers, { open = () => {}, lost = () => {}, resume = false } = {}) {
-  let source = null;
+  let socket = null;
   let timer;
   let wait = 1000;
   let last = "";
   const s = {
     connect() {
-      if (source) return;
+      if (socket) return;
       clearTimeout(timer);
-      source = new EventSource(resume && last ? `${path}${path.includes("?") ? "&" : "?"}last_event_id=${encodeURIComponent(last)}` : path);
-      source.onopen = () => { wait = 1000; open(); };
-      source.onerror = () => {
+      const url = new URL(path, location.href);
+      url.protocol = url.protocol.replace("http", "ws");
+      if (resume && last) url.searchParams.set("last_event_id", last);
+      const own = socket = new WebSocket(url, "pasar-events");
+      own.binaryType = "arraybuffer";
+      const read = events((name, data, id) => {
+        last = id;
+        if (socket === own) handlers[name]?.(JSON.parse(data), { lastEventId: id });
+      });
+      own.onopen = () => { wait = 1000; open(); };
+      own.onmessage = (e) => { if (socket === own) read(e.data); };
+      own.onclose = () => {
+        if (socket !== own) return;
+        socket = null;
         lost();
-        if (source?.readyState !== EventSource.CLOSED) return;
-        source = null;
-        if (!streams.has(s)) return;
+        if (socket || !streams.has(s)) return;
         timer = setTimeout(s.connect, wait);
         wait = Math.min(wait * 2, 30000);
       };
-      for (const [name, f] of Object.entries(handlers)) {
-        source.addEventListener(name, (e) => {
-          if (e.lastEventId) last = e.lastEventId;
-          f(JSON.parse(e.data), e);
-        });
-      }
     },
     rest() {
       clearTimeout(timer);
-      source?.close();
-      source = null;
+      const own = socket;
+      socket = null;
+      if (own?.readyState === WebSocket.CONNECTING) own.onopen = () => own.close(); // a browser complains of one that is closed before
+      else own?.close();
     },
     close() {
       streams.delete(s);
