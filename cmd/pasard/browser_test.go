@@ -106,6 +106,18 @@ func openBrowser(t testing.TB, addr string, s screen) *browser {
 	return b
 }
 
+// window is another one of the same browser.
+func (b *browser) window() *browser {
+	b.t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	b.t.Cleanup(cancel)
+	w := &browser{t: b.t, ctx: ctx, base: b.base}
+	if err := chromedp.Do(ctx); err != nil {
+		b.t.Fatal(err)
+	}
+	return w
+}
+
 // hear keeps what the browser complains of.
 func (b *browser) hear(ev any) {
 	said := ""

@@ -195,3 +195,27 @@ func (p *pageTour) types() {
 	p.file("read")
 	b.until(pageState + ` === "completed"`)
 }
+
+// A browser lets six requests to a server wait, for all of its windows together.
+func TestAnyNumberOfWindowsIsLive(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--gpus", "0", "--name", "seen", "--", "sh", "-c", "echo first; "+until("go")+"; echo second; "+until("over"))
+	b := openBrowser(t, addr, screens[0])
+	windows := []*browser{b}
+	for range 7 {
+		windows = append(windows, b.window())
+	}
+	for _, w := range windows {
+		w.open("/jobs/1")
+		w.read(`[role="log"]`, "first")
+	}
+	h.file("go")
+	for _, w := range windows {
+		w.read(`[role="log"]`, "second")
+	}
+	h.file("over")
+	for _, w := range windows {
+		w.until(pageState + ` === "completed"`)
+	}
+}
