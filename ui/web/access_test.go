@@ -93,7 +93,7 @@ func TestWhoMayNotIsRefusedWithTheRightStatusAndOneLine(t *testing.T) {
 		"a job that is no number":         {"GET", "/api/jobs/..", "", nil, 404, "nothing at"},
 		"approving without a person":      {"POST", "/api/jobs/1/approve", `{}`, nil, 403, "only a person"},
 		"approving with the token":        {"POST", "/api/jobs/1/approve", `{}`, set("Authorization", "Bearer "+token), 403, "only a person"},
-		"a forged cookie":                 {"POST", "/api/jobs/1/approve", `{}`, set("Cookie", cookieName+"=99999999999.x.y"), 403, "only a person"},
+		"a forged cookie":                 {"POST", "/api/jobs/1/approve", `{}`, set("Cookie", cookieName(token)+"=99999999999.x.y"), 403, "only a person"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ask(t, s, c.method, c.path, c.body, c.change)
@@ -135,7 +135,11 @@ func TestALinkSignsInOneBrowserOnce(t *testing.T) {
 	if w := ask(t, s, "GET", path, "", stranger); w.Code != 403 || !strings.Contains(w.Body.String(), "used already") {
 		t.Errorf("the second time: %d %s", w.Code, w.Body)
 	}
-	signed := func(r *http.Request) { stranger(r); r.AddCookie(cookies[0]) }
+	key, ok := strings.CutPrefix(w.Header().Get("Location"), "/#key=")
+	if !ok || len(key) != 64 {
+		t.Fatalf("it goes to %q", w.Header().Get("Location"))
+	}
+	signed := func(r *http.Request) { stranger(r); r.AddCookie(cookies[0]); r.Header.Set("Pasar-Key", key) }
 	if w := ask(t, s, "GET", "/api/status", "", signed); w.Code != 200 {
 		t.Errorf("signed in: %d %s", w.Code, w.Body)
 	}

@@ -52,7 +52,8 @@ func guide(topic string) func(*Server, http.ResponseWriter, *http.Request) error
 	}
 }
 
-// login takes the code of a link of `pasar web`, once, for a cookie. The code leaves the address bar at once.
+// login takes the code of a link of `pasar web`, once, for a cookie and the key of a page. The code leaves the address bar
+// at once, and the page takes the key out of it. What is behind # is sent to no server.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // whoever looks at links before they are opened doesn't use them up
 		w.WriteHeader(http.StatusOK)
@@ -62,12 +63,11 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		sendAway(w, r, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old"))
 		return nil
 	}
-	until := s.Now().Add(cookieFor)
-	value, err := s.keys.cookie(until)
+	cookie, key, err := s.keys.signIn(s.Now().Add(cookieFor))
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", Expires: until, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.SetCookie(w, cookie)
+	http.Redirect(w, r, "/#key="+key, http.StatusSeeOther)
 	return nil
 }

@@ -33,6 +33,7 @@ func allRoutes() [][]route {
 		apiRoutes,
 		changeRoutes,
 		streamRoutes,
+		codeRoutes,
 		attachRoutes,
 		prometheusRoutes,
 		rawRoutes,
@@ -45,7 +46,7 @@ func (s *Server) routes() *http.ServeMux {
 	for _, list := range allRoutes() {
 		for _, rt := range list {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
-				if status, e := s.admit(r, rt.who); e != nil {
+				if _, status, e := s.admit(r, rt.who); e != nil {
 					sendAway(w, r, status, e)
 					return
 				}
@@ -102,7 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // unknown answers for a path that there isn't, or not with this method, in JSON like every other refusal. Who may not
 // ask isn't told which paths there are.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
-	if status, e := s.admit(r, users); e != nil {
+	if _, status, e := s.admit(r, users); e != nil {
 		writeError(w, status, e)
 		return
 	}

@@ -47,7 +47,8 @@ type Options struct {
 type Server struct {
 	Options
 	keys  *keys
-	links *links
+	links *codes // that sign a browser in
+	codes *codes // that save a file
 	gate  gate
 	mux   *http.ServeMux
 	faces faces
@@ -64,7 +65,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, keys: k, links: &links{open: map[string]time.Time{}}, served: map[string]error{}}
+	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), served: map[string]error{}}
 	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
 	s.mux = s.routes()
 	return s, nil
