@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
-	"syscall"
 
 	"pasar"
 	"pasar/ipc"
@@ -15,7 +13,7 @@ func webCommand() *command {
 	return &command{
 		name: "web", section: sectionMachine, brief: "open pasar's HTTP side in a browser, signed in",
 		long: `It prints an address that signs in the browser which opens it first, within ten minutes, for thirty days; where there is a
-desktop it opens a browser, too. From another machine, forward the port: ssh -L 8750:localhost:8750 box.`,
+desktop it opens a browser, too, by way of a file that only you can read: what a program is started with, everybody can. From another machine, forward the port: ssh -L 8750:localhost:8750 box.`,
 		examples: []example{
 			{"pasar web", "print the address, and open it"},
 			{"pasar web --no-open", "only print it"},
@@ -68,22 +66,4 @@ func (c *call) fromHere(url string) string {
 		}
 	}
 	return url
-}
-
-// openBrowser has the desktop open an address, where there is one. The address has been printed, so nothing is lost
-// if that fails.
-func (c *call) openBrowser(url string) {
-	if c.getenv("DISPLAY") == "" && c.getenv("WAYLAND_DISPLAY") == "" {
-		return
-	}
-	bin := findProgram("xdg-open", c.getenv("PATH"))
-	if bin == "" {
-		return
-	}
-	cmd := exec.Command(bin, url)
-	cmd.Env = c.env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this command and its terminal
-	if err := cmd.Start(); err == nil {
-		_ = cmd.Process.Release()
-	}
 }
