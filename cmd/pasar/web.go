@@ -32,7 +32,7 @@ desktop it opens a browser, too, by way of a file that only you can read: what a
 				if err != nil {
 					return err
 				}
-				url = c.fromHere(url)
+				c.sayHowItIsReached(url)
 				if c.json {
 					return c.printJSON(struct {
 						Schema int    `json:"schema"`
@@ -42,7 +42,7 @@ desktop it opens a browser, too, by way of a file that only you can read: what a
 				if err := c.print(url + "\n"); err != nil {
 					return err
 				}
-				if !*noOpen && c.term.is && (c.far == nil || c.far.Web != "") {
+				if !*noOpen && c.term.is && c.far == nil {
 					c.openBrowser(url)
 				}
 				return nil
@@ -51,19 +51,14 @@ desktop it opens a browser, too, by way of a file that only you can read: what a
 	}
 }
 
-// fromHere is an address of the daemon's HTTP side as it is reached from here. By ssh none is, unless a port is forwarded.
-func (c *call) fromHere(url string) string {
-	switch {
-	case c.far == nil:
-	case c.far.Web == "":
-		_, rest, _ := strings.Cut(url, "://")
-		addr, _, _ := strings.Cut(rest, "/")
-		port := addr[strings.LastIndexByte(addr, ':')+1:]
-		c.note(fmt.Sprintf("it is an address of %s: forward the port first, ssh -L %s:%s %s", c.far.Name, port, addr, c.far.Name))
-	default:
-		if i := strings.Index(url, "/login"); i >= 0 {
-			return c.far.Web + url[i:]
-		}
+// sayHowItIsReached says of an address of another machine's HTTP side that it isn't reached from here, unless a port is forwarded:
+// it was asked for by ssh, since HTTP gives none out.
+func (c *call) sayHowItIsReached(url string) {
+	if c.far == nil {
+		return
 	}
-	return url
+	_, rest, _ := strings.Cut(url, "://")
+	addr, _, _ := strings.Cut(rest, "/")
+	port := addr[strings.LastIndexByte(addr, ':')+1:]
+	c.note(fmt.Sprintf("it is an address of %s: forward the port first, ssh -L %s:%s %s", c.far.Name, port, addr, c.far.Name))
 }
