@@ -46,9 +46,16 @@ func (s *Server) routes() *http.ServeMux {
 	for _, list := range allRoutes() {
 		for _, rt := range list {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
-				if _, status, e := s.admit(r, rt.who); e != nil {
+				now := s.lease.now()
+				byToken, status, e := s.admit(r, rt.who)
+				if e != nil {
 					sendAway(w, r, status, e)
 					return
+				}
+				if byToken {
+					ctx, done := within(r.Context(), now)
+					defer done()
+					r = r.WithContext(ctx)
 				}
 				if err := rt.serve(s, w, r); err != nil {
 					s.fail(w, r, err)

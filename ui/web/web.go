@@ -49,6 +49,7 @@ type Server struct {
 	keys  *keys
 	links *codes // that sign a browser in
 	codes *codes // that save a file
+	lease *lease // of what the token let in
 	gate  gate
 	mux   *http.ServeMux
 	faces faces
@@ -65,7 +66,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), served: map[string]error{}}
+	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), lease: newLease(), served: map[string]error{}}
 	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
 	s.mux = s.routes()
 	return s, nil
@@ -143,13 +144,16 @@ func (s *Server) trouble() error {
 	return nil
 }
 
-// Token is the token that lets in who isn't this user on this machine. A fresh one makes the old one, and every
-// cookie, worthless.
+// Token is the token that lets in who isn't this user on this machine. A fresh one makes the old one, every
+// cookie and every link worthless, and ends what they let in.
 func (s *Server) Token(fresh bool) (string, error) {
 	if fresh {
 		if err := s.keys.renew(); err != nil {
 			return "", err
 		}
+		s.links.forget()
+		s.codes.forget()
+		s.lease.renew()
 	}
 	return s.keys.token()
 }
