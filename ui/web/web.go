@@ -19,10 +19,11 @@ import (
 // Limits of a Server. What is beyond them is refused with a line that says so.
 const (
 	maxConns     = 256              // connections of this user's processes on this machine
-	maxStrangers = 64               // connections of anybody else: they can't lock this user out
+	maxStrangers = 64               // connections of anybody else: they can't lock this user out,
+	maxStranger  = 16               // and none of them all the others
 	maxBody      = 4 << 20          // bytes of a request's body: the largest environment, and room
 	maxHeader    = 32 << 10         // bytes of a request's head
-	headTime     = 10 * time.Second // for a request's head
+	headTime     = 5 * time.Second  // for a request's head
 	bodyTime     = 30 * time.Second // for its body
 	sendTime     = 60 * time.Second // for a piece of an answer; who takes nothing for so long is dropped
 	idleTime     = 2 * time.Minute
