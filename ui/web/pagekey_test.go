@@ -130,3 +130,23 @@ func TestACodeSavesAFileOnceForABrowserWithTheCookie(t *testing.T) {
 		t.Errorf("this user needs none: %d %s", w.Code, w.Body)
 	}
 }
+
+func TestALinkIsUsedUpByWhoOpensItAlone(t *testing.T) {
+	s, _ := newServer(t)
+	s.note(s.Addresses[0], nil)
+	url, err := s.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.TrimPrefix(url, "http://"+s.Addresses[0])
+	for _, kv := range [][]string{
+		{"Sec-Purpose", "prefetch"}, {"Sec-Purpose", "prefetch;prerender"}, {"Purpose", "prefetch"}, {"Sec-Fetch-Dest", "image"}, {"Sec-Fetch-Dest", "empty"}, {"Sec-Fetch-Dest", "iframe"},
+	} {
+		if w := ask(t, s, "GET", path, "", with(nil, kv...)); w.Code != 403 || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%v: %d %v", kv, w.Code, w.Header())
+		}
+	}
+	if w := ask(t, s, "GET", path, "", with(nil, "Sec-Fetch-Dest", "document")); w.Code != 303 || len(w.Result().Cookies()) != 1 {
+		t.Errorf("opened: %d %s", w.Code, w.Body)
+	}
+}
