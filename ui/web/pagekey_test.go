@@ -149,4 +149,12 @@ func TestALinkIsUsedUpByWhoOpensItAlone(t *testing.T) {
 	if w := ask(t, s, "GET", path, "", with(nil, "Sec-Fetch-Dest", "document")); w.Code != 303 || len(w.Result().Cookies()) != 1 {
 		t.Errorf("opened: %d %s", w.Code, w.Body)
 	}
+	if url, err = s.Link(); err != nil {
+		t.Fatal(err)
+	}
+	path = strings.TrimPrefix(url, "http://"+s.Addresses[0])
+	w := ask(t, s, "GET", path, "", with(nil, "Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site"))
+	if w.Code != 200 || len(w.Result().Cookies()) != 1 || !strings.Contains(w.Body.String(), `content="0; url=/#key=`) {
+		t.Errorf("opened from a page elsewhere: %d %s", w.Code, w.Body)
+	}
 }

@@ -66,7 +66,8 @@ func isOpened(r *http.Request) bool {
 }
 
 // login takes the code of a link of `pasar web`, once, for a cookie and the key of a page. The code leaves the address bar
-// at once, and the page takes the key out of it. What is behind # is sent to no server.
+// at once, and the page takes the key out of it. What is behind # is sent to no server. A link in a page elsewhere, as in the
+// file that `pasar web` has opened, leads to a page of ours first: a cookie of ours isn't sent where another's page redirects to.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // whoever looks at links before they are opened doesn't use them up
 		w.WriteHeader(http.StatusOK)
@@ -85,6 +86,12 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	http.SetCookie(w, cookie)
-	http.Redirect(w, r, "/#key="+key, http.StatusSeeOther)
+	to := "/#key=" + key
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		return goOn.Execute(w, to)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }
