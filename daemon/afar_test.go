@@ -12,9 +12,12 @@ import (
 // TestWhatNeedsAPersonIsNotHadByHTTP holds for connections that HTTP passes on what holds for its own requests.
 func TestWhatNeedsAPersonIsNotHadByHTTP(t *testing.T) {
 	d := newWorld(t, 1).begin(nil)
+	d.Web = lending{}
 	for verb, body := range map[ipc.Verb]any{
 		ipc.VerbApprove: ipc.ApproveRequest{Request: "a", Plans: []ipc.PlanRef{{Job: 1, Plan: "x"}}},
 		ipc.VerbReject:  ipc.RejectRequest{Request: "b", Plans: []ipc.PlanRef{{Job: 1, Plan: "x"}}},
+		ipc.VerbWeb:     struct{}{},
+		ipc.VerbToken:   ipc.TokenRequest{Fresh: true},
 	} {
 		b, err := ipc.Encode(body)
 		if err != nil {
@@ -29,6 +32,12 @@ func TestWhatNeedsAPersonIsNotHadByHTTP(t *testing.T) {
 		}
 	}
 }
+
+// lending gives out what it is asked for.
+type lending struct{}
+
+func (lending) Token(bool) (string, error) { return "pasar_x", nil }
+func (lending) Link() (string, error)      { return "http://127.0.0.1:8750/login?code=x", nil }
 
 func TestAJobFromAfarIsSurroundedByTheDaemon(t *testing.T) {
 	d := newWorld(t, 1).begin(nil)

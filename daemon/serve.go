@@ -17,11 +17,22 @@ func (d *Daemon) Serve(ctx context.Context, c *ipc.Call) error {
 	if !ok {
 		return &ipc.Error{Code: ipc.CodeUnsupported, Message: fmt.Sprintf("pasard %s doesn't know the request %q", pasar.Version, pasar.Clean(string(c.Verb)))}
 	}
-	if c.Peer.Via != "" && (c.Verb == ipc.VerbApprove || c.Verb == ipc.VerbReject) {
-		return &ipc.Error{Code: ipc.CodeNotAllowed, Message: "only a person may approve or reject: in the console on that machine or by ssh, or in a page that `pasar web` opened"}
+	if no := notByHTTP[c.Verb]; no != "" && c.Peer.Via != "" {
+		return &ipc.Error{Code: ipc.CodeNotAllowed, Message: no}
 	}
 	return h(d, ctx, c)
 }
+
+// notByHTTP says why a request is refused on a connection that HTTP passed on. What would make of a token more than it is, a
+// page of a person's or the next token, is had on the machine itself alone.
+var notByHTTP = map[ipc.Verb]string{
+	ipc.VerbApprove: personsOnly,
+	ipc.VerbReject:  personsOnly,
+	ipc.VerbWeb:     "a link that signs a browser in isn't given out over HTTP: `pasar web` prints one on that machine or by ssh",
+	ipc.VerbToken:   "the token isn't given out over HTTP, nor another made: `pasar token` does that on that machine or by ssh",
+}
+
+const personsOnly = "only a person may approve or reject: in the console on that machine or by ssh, or in a page that `pasar web` opened"
 
 // handlers has one entry for each of ipc.Requests; a test holds that.
 var handlers = map[ipc.Verb]func(*Daemon, context.Context, *ipc.Call) error{

@@ -27,6 +27,7 @@ Each answer under ` + "`/api/`" + ` that is JSON is one of the objects below, by
 | ` + "`GET /api/stream`" + ` | [what changes](#what-changes) | no command: the request ` + "`changes`" + ` |
 | ` + "`GET /api/cloud`" + ` | [what awaits approval](#what-awaits-approval) | no command: the request ` + "`approvals`" + ` |
 | ` + "`GET /api/mascot`" + ` | [the mascot](#the-mascot) | HTTP alone |
+| ` + "`POST /api/code`" + ` | ` + "`{\"schema\", \"code\"}`" + `: a word that saves a file once, within a minute | HTTP alone |
 | ` + "`GET /api/jobs/42/attach`" + ` | a WebSocket | ` + "`attach`" + ` |
 | ` + "`POST /api/jobs`" + ` | [a job](#a-job), or of an array or sweep [a group](#a-group); with ` + "`dry_run`" + ` [a dry run](#a-dry-run) | ` + "`submit`" + ` |
 | ` + "`PATCH /api/jobs/42`" + ` | [a job](#a-job); of a bid [what became of it](#what-became-of-jobs), or with ` + "`dry_run`" + ` [a dry run](#a-dry-run) | ` + "`edit`, `bid`" + ` |

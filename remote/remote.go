@@ -34,7 +34,6 @@ type Options struct {
 // A Remote is another machine's pasar.
 type Remote struct {
 	Name string // the machine, as the URL has it
-	Web  string // scheme and host of its HTTP side, if that is the way; else empty
 
 	opt  Options
 	dial func(context.Context, Errand) (net.Conn, error)
@@ -83,7 +82,7 @@ func New(raw string, o Options) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Web, r.dial = "http://"+u.Host, h.dial
+	r.dial = h.dial
 	return r, nil
 }
 

@@ -50,8 +50,11 @@ func TestATokenIsSentAndAWrongOneIsSaidToBe(t *testing.T) {
 	}
 	a.near.env = append(a.near.env, "PASAR_TOKEN="+token)
 	a.run(0, "status")
-	if out := a.run(0, "web", "--no-open"); !strings.HasPrefix(out, "http://"+addr+"/login?code=") {
-		t.Error(out)
+	a.says("a link that signs a browser in isn't given out over HTTP", exitNotAllowed, "web", "--no-open")
+	a.says("the token isn't given out over HTTP", exitNotAllowed, "token")
+	a.says("the token isn't given out over HTTP", exitNotAllowed, "token", "--new")
+	if again := strings.TrimSpace(a.far.pasar("token")); again != token {
+		t.Error("there is another token")
 	}
 	a.near.env = append(a.near.env, "PASAR_URL=http://"+addr+"/elsewhere/")
 	a.says("doesn't know /ipc", exitNoDaemon, "ls")

@@ -14,7 +14,7 @@ func tokenCommand() *command {
 your jobs what you may, so keep it where only you can read it.`,
 		examples: []example{
 			{`curl -H "Authorization: Bearer $(pasar token)" http://box:8750/api/status`, "ask from a machine that may reach this one's port"},
-			{"pasar token --new", "another one: the old one and every browser that was signed in are out"},
+			{"pasar token --new", "another one: whoever the old one let in is out, and every browser that was signed in"},
 		},
 		setup: func(f *flags) action {
 			fresh := f.Bool("new", false, "make another; the old one is worth nothing from then on")

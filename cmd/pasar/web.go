@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
-	"syscall"
 
 	"pasar"
 	"pasar/ipc"
@@ -15,7 +13,7 @@ func webCommand() *command {
 	return &command{
 		name: "web", section: sectionMachine, brief: "open pasar's HTTP side in a browser, signed in",
 		long: `It prints an address that signs in the browser which opens it first, within ten minutes, for thirty days; where there is a
-desktop it opens a browser, too. From another machine, forward the port: ssh -L 8750:localhost:8750 box.`,
+desktop it opens a browser, too, by way of a file that only you can read: what a program is started with, everybody can. From another machine, forward the port: ssh -L 8750:localhost:8750 box.`,
 		examples: []example{
 			{"pasar web", "print the address, and open it"},
 			{"pasar web --no-open", "only print it"},
@@ -34,7 +32,7 @@ desktop it opens a browser, too. From another machine, forward the port: ssh -L 
 				if err != nil {
 					return err
 				}
-				url = c.fromHere(url)
+				c.sayHowItIsReached(url)
 				if c.json {
 					return c.printJSON(struct {
 						Schema int    `json:"schema"`
@@ -44,7 +42,7 @@ desktop it opens a browser, too. From another machine, forward the port: ssh -L 
 				if err := c.print(url + "\n"); err != nil {
 					return err
 				}
-				if !*noOpen && c.term.is && (c.far == nil || c.far.Web != "") {
+				if !*noOpen && c.term.is && c.far == nil {
 					c.openBrowser(url)
 				}
 				return nil
@@ -53,37 +51,14 @@ desktop it opens a browser, too. From another machine, forward the port: ssh -L 
 	}
 }
 
-// fromHere is an address of the daemon's HTTP side as it is reached from here. By ssh none is, unless a port is forwarded.
-func (c *call) fromHere(url string) string {
-	switch {
-	case c.far == nil:
-	case c.far.Web == "":
-		_, rest, _ := strings.Cut(url, "://")
-		addr, _, _ := strings.Cut(rest, "/")
-		port := addr[strings.LastIndexByte(addr, ':')+1:]
-		c.note(fmt.Sprintf("it is an address of %s: forward the port first, ssh -L %s:%s %s", c.far.Name, port, addr, c.far.Name))
-	default:
-		if i := strings.Index(url, "/login"); i >= 0 {
-			return c.far.Web + url[i:]
-		}
-	}
-	return url
-}
-
-// openBrowser has the desktop open an address, where there is one. The address has been printed, so nothing is lost
-// if that fails.
-func (c *call) openBrowser(url string) {
-	if c.getenv("DISPLAY") == "" && c.getenv("WAYLAND_DISPLAY") == "" {
+// sayHowItIsReached says of an address of another machine's HTTP side that it isn't reached from here, unless a port is forwarded:
+// it was asked for by ssh, since HTTP gives none out.
+func (c *call) sayHowItIsReached(url string) {
+	if c.far == nil {
 		return
 	}
-	bin := findProgram("xdg-open", c.getenv("PATH"))
-	if bin == "" {
-		return
-	}
-	cmd := exec.Command(bin, url)
-	cmd.Env = c.env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this command and its terminal
-	if err := cmd.Start(); err == nil {
-		_ = cmd.Process.Release()
-	}
+	_, rest, _ := strings.Cut(url, "://")
+	addr, _, _ := strings.Cut(rest, "/")
+	port := addr[strings.LastIndexByte(addr, ':')+1:]
+	c.note(fmt.Sprintf("it is an address of %s: forward the port first, ssh -L %s:%s %s", c.far.Name, port, addr, c.far.Name))
 }

@@ -15,9 +15,11 @@ import (
 type who int
 
 const (
-	anybody who = iota // the guides, and whether there is life
-	users              // this user's processes on this machine, and who has the token
-	person             // a browser that `pasar web` signed in: what costs money wants somebody to have looked
+	anybody  who = iota // the guides, and whether there is life
+	visitors            // as users, and a browser with the cookie alone: what pages are made of, and nothing of a job
+	users               // this user's processes on this machine, who has the token, and a page that `pasar web` signed in
+	savers              // as users, and a browser with the cookie and a code: what a link saves as a file
+	person              // a page that `pasar web` signed in: what costs money wants somebody to have looked
 )
 
 // A gate keeps out what browsers can be made to send by other people's pages.
@@ -76,7 +78,7 @@ func (g *gate) check(r *http.Request) (int, *ipc.Error) {
 	if r.ContentLength > maxBody {
 		return http.StatusRequestEntityTooLarge, refuse(ipc.CodeOverLimit, "", "the body has %s; at most %s", pasar.Bytes(r.ContentLength), pasar.Bytes(maxBody))
 	}
-	if r.ContentLength != 0 && r.Header.Get("Upgrade") == "" {
+	if r.ContentLength != 0 {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			return http.StatusUnsupportedMediaType, refuse(ipc.CodeBadRequest, "send it with Content-Type: application/json",
 				"the body is %q; only JSON is read", pasar.Clean(r.Header.Get("Content-Type")))
@@ -85,34 +87,40 @@ func (g *gate) check(r *http.Request) (int, *ipc.Error) {
 	return 0, nil
 }
 
-// cookieName is that of the cookie which shows that `pasar web` signed a browser in.
-const cookieName = "pasar"
+// errNoKey is for a browser that has the cookie and whose page has lost its key.
+var errNoKey = refuse(ipc.CodeNotAllowed, "open the link of `pasar web` anew", "this page isn't signed in any more: `pasar web` opens one that is")
 
-// admit says why somebody may not, and with which status.
-func (s *Server) admit(r *http.Request, need who) (int, *ipc.Error) {
+// admit says why somebody may not, and with which status; and of who may, whether it is by the token or what was made
+// from it. A cookie shows who a browser is to every server of this host, also to those of other users: it is enough for
+// what says nothing of a job, and for all else a page shows its key with it, which no other origin has.
+func (s *Server) admit(r *http.Request, need who) (byToken bool, status int, e *ipc.Error) {
 	if need == anybody {
-		return 0, nil
+		return false, 0, nil
 	}
-	signed := false
-	if c, err := r.Cookie(cookieName); err == nil {
-		signed = s.keys.isCookie(c.Value, s.Now())
-	}
-	if signed {
-		return 0, nil
-	}
-	if need == person {
-		return http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` opens a page in which a person can", "only a person whom `pasar web` signed in may approve or reject")
+	cookie, key := s.keys.shown(r, s.Now())
+	switch {
+	case key, cookie && need == visitors:
+		return true, 0, nil
+	case need == person && cookie:
+		return false, http.StatusForbidden, errNoKey
+	case need == person:
+		return false, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` opens a page in which a person can", "only a person whom `pasar web` signed in may approve or reject")
 	}
 	if a := r.Header.Get("Authorization"); a != "" {
 		kind, word, _ := strings.Cut(a, " ")
 		if strings.EqualFold(kind, "Bearer") && s.keys.is(strings.TrimSpace(word)) {
-			return 0, nil
+			return true, 0, nil
 		}
-		return http.StatusUnauthorized, refuse(ipc.CodeNotAllowed, "`pasar token` prints it", "that isn't the token")
+		return false, http.StatusUnauthorized, refuse(ipc.CodeNotAllowed, "`pasar token` prints it", "that isn't the token")
 	}
-	if peerOf(r.Context()).ours {
-		return 0, nil
+	switch {
+	case peerOf(r.Context()).ours:
+		return false, 0, nil
+	case cookie && need == savers && r.Method == http.MethodGet && s.codes.use(r.URL.Query().Get("code"), s.Now()):
+		return true, 0, nil
+	case cookie:
+		return false, http.StatusUnauthorized, errNoKey
 	}
-	return http.StatusUnauthorized, refuse(ipc.CodeNotAllowed, "send `Authorization: Bearer` with what `pasar token` prints, or open the link of `pasar web`",
+	return false, http.StatusUnauthorized, refuse(ipc.CodeNotAllowed, "send `Authorization: Bearer` with what `pasar token` prints, or open the link of `pasar web`",
 		"this needs the token of the user whose jobs these are")
 }

@@ -82,6 +82,11 @@ func TestWhoMayNotIsRefusedWithTheRightStatusAndOneLine(t *testing.T) {
 		"a page elsewhere that posts":     {"POST", "/api/jobs/1/cancel", `{}`, set("Origin", "http://evil.example"), 403, "evil.example"},
 		"a page without an origin":        {"POST", "/api/jobs/1/cancel", `{}`, set("Origin", "null"), 403, "of the origin"},
 		"a simple content type":           {"POST", "/api/jobs/1/cancel", `{}`, set("Content-Type", "text/plain"), 415, "only JSON"},
+		"a simple type to be upgraded":    {"POST", "/api/jobs/1/cancel", `{}`, set("Content-Type", "text/plain", "Upgrade", "websocket"), 415, "only JSON"},
+		"a job's number with a sign":      {"GET", "/api/jobs/+1", "", nil, 404, "no job"},
+		"a job's number with zeros":       {"GET", "/api/jobs/01", "", nil, 404, "no job"},
+		"an asset as a directory":         {"GET", "/assets/app.js/", "", nil, 404, "no such file"},
+		"an asset that is a directory":    {"GET", "/assets/vendor", "", nil, 404, "no such file"},
 		"a form":                          {"POST", "/api/jobs/1/cancel", `a=1`, set("Content-Type", "application/x-www-form-urlencoded"), 415, "only JSON"},
 		"our own page":                    {"POST", "/api/jobs/1/cancel", `{}`, set("Origin", "http://127.0.0.1:8750", "Sec-Fetch-Site", "same-origin"), 200, `"id":1`},
 		"a body that says it is large":    {"POST", "/api/jobs", "{", large, 413, "the body has 100 MiB"},
@@ -93,7 +98,7 @@ func TestWhoMayNotIsRefusedWithTheRightStatusAndOneLine(t *testing.T) {
 		"a job that is no number":         {"GET", "/api/jobs/..", "", nil, 404, "nothing at"},
 		"approving without a person":      {"POST", "/api/jobs/1/approve", `{}`, nil, 403, "only a person"},
 		"approving with the token":        {"POST", "/api/jobs/1/approve", `{}`, set("Authorization", "Bearer "+token), 403, "only a person"},
-		"a forged cookie":                 {"POST", "/api/jobs/1/approve", `{}`, set("Cookie", cookieName+"=99999999999.x.y"), 403, "only a person"},
+		"a forged cookie":                 {"POST", "/api/jobs/1/approve", `{}`, set("Cookie", cookieName(token)+"=99999999999.x.y"), 403, "only a person"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ask(t, s, c.method, c.path, c.body, c.change)
@@ -135,7 +140,11 @@ func TestALinkSignsInOneBrowserOnce(t *testing.T) {
 	if w := ask(t, s, "GET", path, "", stranger); w.Code != 403 || !strings.Contains(w.Body.String(), "used already") {
 		t.Errorf("the second time: %d %s", w.Code, w.Body)
 	}
-	signed := func(r *http.Request) { stranger(r); r.AddCookie(cookies[0]) }
+	key, ok := strings.CutPrefix(w.Header().Get("Location"), "/#key=")
+	if !ok || len(key) != 64 {
+		t.Fatalf("it goes to %q", w.Header().Get("Location"))
+	}
+	signed := func(r *http.Request) { stranger(r); r.AddCookie(cookies[0]); r.Header.Set("Pasar-Key", key) }
 	if w := ask(t, s, "GET", "/api/status", "", signed); w.Code != 200 {
 		t.Errorf("signed in: %d %s", w.Code, w.Body)
 	}

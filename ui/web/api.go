@@ -39,7 +39,7 @@ var apiRoutes = []route{
 func jobID(r *http.Request) (pasar.JobID, error) {
 	word := r.PathValue("id")
 	n, err := strconv.ParseInt(word, 10, 64)
-	if err != nil || n < 1 {
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != word { // each has one address
 		return 0, refuse(ipc.CodeUnknownJob, "a job is named by its number: /api/jobs/42", "there is no job %q", pasar.Clean(word))
 	}
 	return pasar.JobID(n), nil

@@ -13,7 +13,7 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := only(r.URL.Query()); err != nil {
+	if err := only(r.URL.Query(), "code"); err != nil {
 		return err
 	}
 	out := &paced{w: w, rc: http.NewResponseController(w)}

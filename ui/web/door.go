@@ -5,18 +5,23 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // A door counts who comes in. Processes of this user on this machine are told from everybody else as they come: once
 // a connection stands, it can't become another's.
 type door struct {
-	uid       int
-	log       *slog.Logger
-	ours      atomic.Int64
-	strangers atomic.Int64
+	uid int
+	log *slog.Logger
+
+	mu        sync.Mutex     // guards the rest
+	ours      int            // connections
+	strangers int            // connections of all others
+	each      map[string]int // of each of them: see peer.whose
+	turning   map[bool]int   // connections, ours or not, that are being told that there are too many
 }
 
 // A peer is who is at the other end of a connection.
@@ -24,6 +29,23 @@ type peer struct {
 	ours bool // a process of this user on this machine
 	uid  int  // of a process on this machine; -1: not known
 	addr string
+}
+
+// whose is the stranger that a connection is counted for: a user of this machine, or an address elsewhere. Of IPv6 it is the
+// network (/64), in which one machine may have any address.
+func (p peer) whose() string {
+	if p.uid >= 0 {
+		return "user " + strconv.Itoa(p.uid)
+	}
+	at, err := netip.ParseAddrPort(p.addr)
+	if err != nil {
+		return p.addr
+	}
+	addr := at.Addr().Unmap()
+	if addr.Is6() {
+		return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
+	}
+	return addr.String()
 }
 
 type peerKey struct{}
@@ -54,12 +76,12 @@ type guarded struct {
 type guest struct {
 	net.Conn
 	peer  peer
-	count *atomic.Int64
+	leave func() // gives its place back
 	once  sync.Once
 }
 
 func (g *guest) Close() error {
-	g.once.Do(func() { g.count.Add(-1) })
+	g.once.Do(g.leave)
 	return g.Conn.Close()
 }
 
@@ -78,21 +100,70 @@ func (l *guarded) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		g := &guest{Conn: c, peer: l.door.look(c)}
-		most := int64(maxStrangers)
-		g.count = &l.door.strangers
-		if g.peer.ours {
-			most, g.count = maxConns, &l.door.ours
-		}
-		if g.count.Add(1) <= most {
+		if l.door.admit(g) {
 			return g, nil
 		}
 		l.door.log.Debug("HTTP connection refused: there are too many", "from", g.peer.addr)
-		if g.count.Load() > most+maxTurning {
-			_ = g.Close()
+		if !l.door.turn(g) {
+			_ = c.Close()
 			continue
 		}
 		go turnAway(g)
 	}
+}
+
+// admit gives a connection a place, if there is one: strangers have theirs together, and each of them a part of those.
+func (d *door) admit(g *guest) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if g.peer.ours {
+		if d.ours >= maxConns {
+			return false
+		}
+		d.ours++
+		g.leave = func() { d.count(func() { d.ours-- }) }
+		return true
+	}
+	whose := g.peer.whose()
+	if d.strangers >= maxStrangers || d.each[whose] >= maxStranger {
+		return false
+	}
+	if d.each == nil {
+		d.each = map[string]int{}
+	}
+	d.strangers++
+	d.each[whose]++
+	g.leave = func() {
+		d.count(func() {
+			d.strangers--
+			if d.each[whose]--; d.each[whose] == 0 {
+				delete(d.each, whose)
+			}
+		})
+	}
+	return true
+}
+
+// turn gives a connection the time to be told that there are too many, if not too many have that already. It takes
+// nobody's place.
+func (d *door) turn(g *guest) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turning[g.peer.ours] >= maxTurning {
+		return false
+	}
+	if d.turning == nil {
+		d.turning = map[bool]int{}
+	}
+	d.turning[g.peer.ours]++
+	g.leave = func() { d.count(func() { d.turning[g.peer.ours]-- }) }
+	return true
+}
+
+func (d *door) count(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
 }
 
 // look finds out who a connection is from.
@@ -111,8 +182,7 @@ func (d *door) look(c net.Conn) peer {
 // maxTurning is how many are told at a time that there are too many; the others are closed without a word.
 const maxTurning = 64
 
-// turnAway says that there are too many connections, and closes. It takes a second at most, and the connection counts
-// until then, so that turning away is bounded as well.
+// turnAway says that there are too many connections, and closes. It takes a second at most.
 func turnAway(g *guest) {
 	defer g.Close()
 	_ = g.SetDeadline(time.Now().Add(time.Second))

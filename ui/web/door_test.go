@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -37,7 +38,7 @@ func hold(t *testing.T, addr string) net.Conn {
 }
 
 func TestOneConnectionTooManyIsToldSo(t *testing.T) {
-	for who, c := range map[string]struct{ uid, most int }{"this user": {os.Geteuid(), maxConns}, "others": {os.Geteuid() + 1, maxStrangers}} {
+	for who, c := range map[string]struct{ uid, most int }{"this user": {os.Geteuid(), maxConns}, "one of the others": {os.Geteuid() + 1, maxStranger}} {
 		t.Run(who, func(t *testing.T) {
 			addr := behind(t, c.uid)
 			var held []net.Conn
@@ -91,5 +92,70 @@ func TestAThousandSlowClientsAreBoundedAndLeaveRoomAgain(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no room was left: %v %v", res, err)
 		}
+	}
+}
+
+// from is a connection to a door from an address, or of a user.
+func from(uid int, addr string) *guest {
+	c, _ := net.Pipe()
+	return &guest{Conn: c, peer: peer{uid: uid, addr: addr}}
+}
+
+func TestOneStrangerLeavesRoomForTheOthers(t *testing.T) {
+	d := &door{log: slog.New(slog.DiscardHandler)}
+	var held []*guest
+	fill := func(uid int, addr string) (n int) {
+		for range 2 * maxStrangers {
+			g := from(uid, addr)
+			if !d.admit(g) {
+				d.turn(g) // being told takes no place
+				continue
+			}
+			held = append(held, g)
+			n++
+		}
+		return n
+	}
+	for i, c := range []struct {
+		uid  int
+		addr string
+		want int
+	}{
+		{1001, "127.0.0.1:1", maxStranger},
+		{1001, "[::1]:7", 0}, // the same user
+		{-1, "192.0.2.7:9", maxStranger},
+		{-1, "[::ffff:192.0.2.7]:10", 0}, // the same machine
+		{-1, "[2001:db8::1]:9", maxStranger},
+		{-1, "[2001:db8::2]:9", 0}, // the same network
+		{-1, "[2001:db8:0:1::1]:9", maxStranger},
+		{1002, "127.0.0.1:1", 0}, // all places are taken
+	} {
+		if n := fill(c.uid, c.addr); n != c.want {
+			t.Errorf("%d: %d places of %d", i, n, c.want)
+		}
+	}
+	if mine := (&guest{peer: peer{ours: true}}); !d.admit(mine) {
+		t.Error("this user is locked out")
+	}
+	for _, g := range held {
+		_ = g.Close()
+		_ = g.Close() // once is enough
+	}
+	if n := fill(1002, "127.0.0.1:1"); n != maxStranger || d.strangers != maxStranger || len(d.each) != 1 {
+		t.Errorf("afterwards %d places; %d strangers, %v", n, d.strangers, d.each)
+	}
+}
+
+func TestWhoSendsNoWholeHeadIsLetGo(t *testing.T) {
+	t.Parallel() // it takes as long as is given for a head
+	_, _, addr, _ := rawServer(t)
+	_ = upgrade(t, addr, "/ipc").Close() // it serves
+	c := hold(t, addr)
+	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHo")
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	begin := time.Now()
+	var late net.Error
+	if _, err := io.Copy(io.Discard, c); errors.As(err, &late) && late.Timeout() {
+		t.Errorf("it is still there after %v", time.Since(begin))
 	}
 }

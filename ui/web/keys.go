@@ -6,11 +6,14 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,26 +91,79 @@ func (k *keys) is(word string) bool {
 	return err == nil && subtle.ConstantTimeCompare([]byte(t), []byte(word)) == 1
 }
 
-// cookie is a word that shows, until a time, that its browser was signed in. It needs no memory: a daemon that was
-// started anew knows it, and a new token ends it.
-func (k *keys) cookie(until time.Time) (string, error) {
+// signIn makes a cookie, whose value shows until a time that its browser was signed in, and the key that goes with it.
+// They need no memory: a daemon that was started anew knows them, and a new token ends them.
+func (k *keys) signIn(until time.Time) (*http.Cookie, string, error) {
 	t, err := k.token()
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	body := strconv.FormatInt(until.Unix(), 10) + "." + rand.Text()
-	return body + "." + sign(t, body), nil
+	value := body + "." + sign(t, body)
+	c := &http.Cookie{Name: cookieName(t), Value: value, Path: "/", Expires: until, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	return c, pageKey(t, value), nil
 }
 
-func (k *keys) isCookie(word string, now time.Time) bool {
+// cookieName is one of this token's own: a browser has one set of cookies for all ports of a host, and what is forwarded
+// from several machines comes from one host.
+func cookieName(token string) string {
+	m := hmac.New(sha256.New, []byte(token))
+	m.Write([]byte("cookie name"))
+	return "pasar-" + hex.EncodeToString(m.Sum(nil)[:4])
+}
+
+// isCookie reports whether a word is a cookie made from a token, and still good.
+func isCookie(token, word string, now time.Time) bool {
 	i := strings.LastIndexByte(word, '.')
-	t, err := k.token()
-	if err != nil || i < 0 || !hmac.Equal([]byte(sign(t, word[:i])), []byte(word[i+1:])) {
+	if i < 0 || !hmac.Equal([]byte(sign(token, word[:i])), []byte(word[i+1:])) {
 		return false
 	}
 	until, _, _ := strings.Cut(word, ".")
 	sec, err := strconv.ParseInt(until, 10, 64)
 	return err == nil && now.Before(time.Unix(sec, 0))
+}
+
+// pageKey is what a page of a browser with a cookie shows besides: 64 hexadecimal digits. A browser sends a cookie to
+// every port of a host; the key is kept by the page, which gives it to its own origin alone.
+func pageKey(token, cookie string) string {
+	m := hmac.New(sha256.New, []byte(token))
+	m.Write([]byte("page " + cookie))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// Where a page shows its key: in a header, or, since a WebSocket has none of its own, as one more subprotocol.
+const (
+	keyHeader   = "Pasar-Key"
+	keyProtocol = "key."
+)
+
+// shown says what a request shows of having been signed in: a cookie, and with it the key of a page. The browser may have
+// several cookies of the name, since other servers of the host can set them: each is looked at.
+func (k *keys) shown(r *http.Request, now time.Time) (cookie, key bool) {
+	if r.Header.Get("Cookie") == "" {
+		return false, false
+	}
+	t, err := k.token()
+	if err != nil {
+		return false, false
+	}
+	offered := []string{r.Header.Get(keyHeader)}
+	for _, v := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for w := range strings.SplitSeq(v, ",") {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(w), keyProtocol); ok {
+				offered = append(offered, key)
+			}
+		}
+	}
+	for _, c := range r.CookiesNamed(cookieName(t)) {
+		if !isCookie(t, c.Value, now) {
+			continue
+		}
+		cookie = true
+		want := []byte(pageKey(t, c.Value))
+		key = key || slices.ContainsFunc(offered, func(o string) bool { return hmac.Equal(want, []byte(o)) })
+	}
+	return cookie, key
 }
 
 func sign(token, body string) string {
@@ -116,18 +172,29 @@ func sign(token, body string) string {
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 
-// links are the codes of links that sign a browser in, each once.
-type links struct {
-	mu   sync.Mutex // guards open
+// codes are words that let something be done once, within a time.
+type codes struct {
+	last time.Duration // how long each is good for
+	mu   sync.Mutex    // guards open
 	open map[string]time.Time
 }
 
 const (
-	linkFor  = 10 * time.Minute
-	maxLinks = 100 // the oldest go
+	linkFor  = 10 * time.Minute // to sign a browser in
+	saveFor  = time.Minute      // to save something as a file
+	maxCodes = 100              // the oldest go
 )
 
-func (l *links) make(now time.Time) string {
+func newCodes(last time.Duration) *codes { return &codes{last: last, open: map[string]time.Time{}} }
+
+// forget makes them all worthless.
+func (l *codes) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.open)
+}
+
+func (l *codes) make(now time.Time) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	oldest := ""
@@ -138,16 +205,16 @@ func (l *links) make(now time.Time) string {
 			oldest = c
 		}
 	}
-	if len(l.open) >= maxLinks {
+	if len(l.open) >= maxCodes {
 		delete(l.open, oldest)
 	}
 	code := rand.Text()
-	l.open[code] = now.Add(linkFor)
+	l.open[code] = now.Add(l.last)
 	return code
 }
 
 // use reports whether a code is good, which it then no longer is.
-func (l *links) use(code string, now time.Time) bool {
+func (l *codes) use(code string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	until, ok := l.open[code]

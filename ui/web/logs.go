@@ -35,7 +35,7 @@ func (s *Server) logsQuery(r *http.Request) (q logsQuery, err error) {
 		return q, err
 	}
 	v := r.URL.Query()
-	if err := only(v, "attempt", "lines", "since", "stdout", "stderr", "raw", "last", "follow", "last_event_id"); err != nil {
+	if err := only(v, "attempt", "lines", "since", "stdout", "stderr", "raw", "last", "follow", "last_event_id", "code"); err != nil {
 		return q, err
 	}
 	for key, to := range map[string]*int{"attempt": &q.Attempt, "lines": &q.most, "last": &q.last} {
@@ -66,6 +66,8 @@ func (s *Server) logsQuery(r *http.Request) (q logsQuery, err error) {
 		return q, refuse(ipc.CodeBadRequest, "last=BYTES is for raw", "bytes as they were written have no lines and no streams")
 	case !q.raw && v.Has("last"):
 		return q, refuse(ipc.CodeBadRequest, "lines=N are the last lines", "last is in bytes, and for raw")
+	case !q.raw && v.Has("code"):
+		return q, refuse(ipc.CodeBadRequest, "", "a code is for what is saved as a file, and for raw")
 	case q.most > maxTail:
 		return q, refuse(ipc.CodeBadRequest, "without lines there are all", "lines: at most %d", maxTail)
 	}

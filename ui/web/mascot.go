@@ -25,7 +25,7 @@ import (
 // mascotRoutes show the stall-keeper, who wears the market's mood.
 var mascotRoutes = []route{
 	{"GET /api/mascot", users, (*Server).mascot},
-	{"GET /mascot/{file}", users, (*Server).face},
+	{"GET /mascot/{file}", visitors, (*Server).face},
 }
 
 // Bounds of what a mood is made of. However many jobs there are, these are few: it goes by what has just happened and

@@ -16,16 +16,16 @@ var assets embed.FS
 
 // pageRoutes are the pages for people, and what they are made of. Which page it is the script reads from the address.
 var pageRoutes = []route{
-	{"GET /{$}", users, index},
-	{"GET /jobs/{id}", users, index},
-	{"GET /assets/{file...}", users, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
+	{"GET /{$}", visitors, index},
+	{"GET /jobs/{id}", visitors, index},
+	{"GET /assets/{file...}", visitors, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
 }
 
 func index(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "index.html") }
 
 // asset answers with an embedded file: there is nothing beside them to reach.
 func asset(w http.ResponseWriter, r *http.Request, name string) error {
-	b, err := assets.ReadFile(path.Join("assets", path.Clean("/"+name)))
+	b, err := assets.ReadFile("assets/" + name) // what isn't a plain path it has not
 	if err != nil {
 		writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "", "there is no such file"))
 		return nil

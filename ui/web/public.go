@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"pasar/docs"
@@ -52,22 +53,45 @@ func guide(topic string) func(*Server, http.ResponseWriter, *http.Request) error
 	}
 }
 
-// login takes the code of a link of `pasar web`, once, for a cookie. The code leaves the address bar at once.
+// isOpened reports whether a browser opens an address for somebody to see, and doesn't fetch it beforehand or for another page.
+// Programs that aren't browsers say nothing of it.
+func isOpened(r *http.Request) bool {
+	for _, purpose := range []string{"Sec-Purpose", "Purpose"} {
+		if strings.Contains(strings.ToLower(r.Header.Get(purpose)), "prefetch") {
+			return false
+		}
+	}
+	dest := r.Header.Get("Sec-Fetch-Dest")
+	return dest == "" || dest == "document"
+}
+
+// login takes the code of a link of `pasar web`, once, for a cookie and the key of a page. The code leaves the address bar
+// at once, and the page takes the key out of it. What is behind # is sent to no server. A link in a page elsewhere, as in the
+// file that `pasar web` has opened, leads to a page of ours first: a cookie of ours isn't sent where another's page redirects to.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // whoever looks at links before they are opened doesn't use them up
 		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if !isOpened(r) {
+		writeError(w, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "", "this link signs in who opens it as a page"))
 		return nil
 	}
 	if !s.links.use(r.URL.Query().Get("code"), s.Now()) {
 		sendAway(w, r, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old"))
 		return nil
 	}
-	until := s.Now().Add(cookieFor)
-	value, err := s.keys.cookie(until)
+	cookie, key, err := s.keys.signIn(s.Now().Add(cookieFor))
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: "/", Expires: until, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.SetCookie(w, cookie)
+	to := "/#key=" + key
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		return goOn.Execute(w, to)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }

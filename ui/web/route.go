@@ -33,6 +33,7 @@ func allRoutes() [][]route {
 		apiRoutes,
 		changeRoutes,
 		streamRoutes,
+		codeRoutes,
 		attachRoutes,
 		prometheusRoutes,
 		rawRoutes,
@@ -45,9 +46,16 @@ func (s *Server) routes() *http.ServeMux {
 	for _, list := range allRoutes() {
 		for _, rt := range list {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
-				if status, e := s.admit(r, rt.who); e != nil {
+				now := s.lease.now()
+				byToken, status, e := s.admit(r, rt.who)
+				if e != nil {
 					sendAway(w, r, status, e)
 					return
+				}
+				if byToken {
+					ctx, done := within(r.Context(), now)
+					defer done()
+					r = r.WithContext(ctx)
 				}
 				if err := rt.serve(s, w, r); err != nil {
 					s.fail(w, r, err)
@@ -102,7 +110,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // unknown answers for a path that there isn't, or not with this method, in JSON like every other refusal. Who may not
 // ask isn't told which paths there are.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
-	if status, e := s.admit(r, users); e != nil {
+	if _, status, e := s.admit(r, users); e != nil {
 		writeError(w, status, e)
 		return
 	}

@@ -36,6 +36,21 @@ var sentAway = template.Must(template.New("sent away").Parse(`<!doctype html>
 </html>
 `))
 
+// goOn leads to another page of ours.
+var goOn = template.Must(template.New("go on").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="refresh" content="0; url={{.}}">
+<title>pasar</title>
+</head>
+<body>
+<p><a href="{{.}}">On to pasar</a></p>
+</body>
+</html>
+`))
+
 // sendAway refuses who may not, in JSON like every refusal, and in a page where somebody opened one.
 func sendAway(w http.ResponseWriter, r *http.Request, status int, e *ipc.Error) {
 	if !visits(r) {

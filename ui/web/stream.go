@@ -12,9 +12,9 @@ import (
 // streamRoutes answer with what may be long, and is passed on as it comes.
 var streamRoutes = []route{
 	{"GET /api/jobs", users, (*Server).list},
-	{"GET /api/jobs/{id}/logs", users, (*Server).logs},
+	{"GET /api/jobs/{id}/logs", savers, (*Server).logs},
 	{"GET /api/stream", users, (*Server).stream},
-	{"GET /api/jobs/{id}/diff", users, (*Server).diff},
+	{"GET /api/jobs/{id}/diff", savers, (*Server).diff},
 }
 
 // list answers with the bytes of `pasar ls --json`.

@@ -19,10 +19,11 @@ import (
 // Limits of a Server. What is beyond them is refused with a line that says so.
 const (
 	maxConns     = 256              // connections of this user's processes on this machine
-	maxStrangers = 64               // connections of anybody else: they can't lock this user out
+	maxStrangers = 64               // connections of anybody else: they can't lock this user out,
+	maxStranger  = 16               // and none of them all the others
 	maxBody      = 4 << 20          // bytes of a request's body: the largest environment, and room
 	maxHeader    = 32 << 10         // bytes of a request's head
-	headTime     = 10 * time.Second // for a request's head
+	headTime     = 5 * time.Second  // for a request's head
 	bodyTime     = 30 * time.Second // for its body
 	sendTime     = 60 * time.Second // for a piece of an answer; who takes nothing for so long is dropped
 	idleTime     = 2 * time.Minute
@@ -47,7 +48,9 @@ type Options struct {
 type Server struct {
 	Options
 	keys  *keys
-	links *links
+	links *codes // that sign a browser in
+	codes *codes // that save a file
+	lease *lease // of what the token let in
 	gate  gate
 	mux   *http.ServeMux
 	faces faces
@@ -64,7 +67,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, keys: k, links: &links{open: map[string]time.Time{}}, served: map[string]error{}}
+	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), lease: newLease(), served: map[string]error{}}
 	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
 	s.mux = s.routes()
 	return s, nil
@@ -142,13 +145,16 @@ func (s *Server) trouble() error {
 	return nil
 }
 
-// Token is the token that lets in who isn't this user on this machine. A fresh one makes the old one, and every
-// cookie, worthless.
+// Token is the token that lets in who isn't this user on this machine. A fresh one makes the old one, every
+// cookie and every link worthless, and ends what they let in.
 func (s *Server) Token(fresh bool) (string, error) {
 	if fresh {
 		if err := s.keys.renew(); err != nil {
 			return "", err
 		}
+		s.links.forget()
+		s.codes.forget()
+		s.lease.renew()
 	}
 	return s.keys.token()
 }

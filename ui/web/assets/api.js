@@ -1,5 +1,7 @@
 // The HTTP API: `pasar guide api` describes it.
 
+import { key, keyed } from "./key.js";
+
 // An ApiError is an answer that refuses: code, message and hint are pasar's.
 export class ApiError extends Error {
   constructor(status, error) {
@@ -15,7 +17,7 @@ async function ask(method, path, body, signal) {
   try {
     res = await fetch(path, {
       method, signal,
-      headers: body === undefined ? { Accept: "application/json" } : { Accept: "application/json", "Content-Type": "application/json" },
+      headers: keyed(body === undefined ? { Accept: "application/json" } : { Accept: "application/json", "Content-Type": "application/json" }),
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (e) {
@@ -33,6 +35,24 @@ async function ask(method, path, body, signal) {
 export const get = (path, signal) => ask("GET", path, undefined, signal);
 export const post = (path, body = {}) => ask("POST", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
+
+// follow opens a link that answers with a file: the browser asks for that by itself, without the key, and a code stands in
+// for it once. Where there is no key the link does by itself.
+export async function follow(e, failed) {
+  if (key() === "") return;
+  e.preventDefault();
+  const link = e.currentTarget;
+  try {
+    const { code } = await post("/api/code");
+    const once = link.cloneNode();
+    const url = new URL(link.href);
+    url.searchParams.set("code", code);
+    once.href = url;
+    once.click();
+  } catch (err) {
+    failed(err.message);
+  }
+}
 
 // requestID makes a change safe to send again: it gets the first answer.
 export const requestID = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");

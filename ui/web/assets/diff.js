@@ -1,7 +1,9 @@
 // How a job's code differed from its commit, as git wrote it.
 
-import { h, say } from "./dom.js";
+import { follow } from "./api.js";
+import { h, say, toast } from "./dom.js";
 import { number } from "./format.js";
+import { keyed } from "./key.js";
 
 const most = 3000; // lines in the page
 
@@ -30,7 +32,7 @@ export class Diff {
     say(this.note, "…");
     const path = `/api/jobs/${this.id}/diff`;
     try {
-      const res = await fetch(path);
+      const res = await fetch(path, { headers: keyed() });
       const all = await res.text();
       if (!res.ok) {
         say(this.note, `${JSON.parse(all).error.message}.`);
@@ -40,7 +42,7 @@ export class Diff {
       this.known = true;
       const lines = all.replace(/\n$/, "").split("\n");
       this.text.replaceChildren(...lines.slice(0, most).map((l) => h("span", { class: kind(l) }, `${l}\n`)));
-      this.note.replaceChildren(...(lines.length > most ? [`The first ${number(most)} of ${number(lines.length)} lines; `, h("a", { href: path }, "all of them")] : []));
+      this.note.replaceChildren(...(lines.length > most ? [`The first ${number(most)} of ${number(lines.length)} lines; `, h("a", { href: path, onclick: (e) => follow(e, toast) }, "all of them")] : []));
       this.note.hidden = lines.length <= most;
     } catch {
       say(this.note, "pasar doesn't answer; try again.");

@@ -1,7 +1,7 @@
 // A job's output as it comes: lines of text, and nothing of them is ever markup.
 
-import { get, query, stream } from "./api.js";
-import { h, say } from "./dom.js";
+import { follow, get, query, stream } from "./api.js";
+import { h, say, toast } from "./dom.js";
 import { plural } from "./format.js";
 
 const most = 5000; // lines in the page; older ones are dropped
@@ -21,7 +21,7 @@ export class LogView {
     this.dropped = h("p", { class: "dropped", hidden: true });
     this.empty = h("p", { class: "faint none" });
     this.text.append(this.dropped, this.blocks, this.partial, this.empty);
-    this.raw = h("a", { class: "button small", download: true }, "Download");
+    this.raw = h("a", { class: "button small", download: true, onclick: (e) => follow(e, toast) }, "Download");
     this.find = h("input", { type: "search", class: "small", placeholder: "Find", "aria-label": "Find in the output", autocomplete: "off", spellcheck: "false", oninput: () => this.seek(), onkeydown: (e) => this.findKey(e) });
     this.hits = h("span", { class: "faint num hits", role: "status" });
     const toggle = (name, on, f) => {

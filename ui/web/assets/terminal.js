@@ -2,6 +2,7 @@
 
 import { query } from "./api.js";
 import { h, say, script } from "./dom.js";
+import { protocols } from "./key.js";
 
 const xterm = () => script("/assets/vendor/xterm.js", "/assets/vendor/xterm.css");
 
@@ -139,7 +140,7 @@ export class TerminalView {
   connect() {
     const url = new URL(`/api/jobs/${this.id}/attach${query({ attempt: this.attempt })}`, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    const ws = new WebSocket(url, "pasar-attach");
+    const ws = new WebSocket(url, protocols("pasar-attach"));
     this.socket = ws;
     ws.binaryType = "arraybuffer";
     ws.onmessage = (e) => {
