@@ -1,11 +1,8 @@
 package web
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -14,7 +11,6 @@ import (
 	"pasar"
 	"pasar/answer"
 	"pasar/ipc"
-	"pasar/submission"
 )
 
 // A route is one line of what can be asked.
@@ -193,31 +189,6 @@ func tooMany() []byte {
 	body := answer.Error(&ipc.Error{Code: ipc.CodeOverLimit, Message: "this server has as many connections as it takes", Hint: "close some, or try again later"})
 	head := "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
 	return append([]byte(head), body...)
-}
-
-// body reads a request's body into v. No body is an empty object; a key that isn't known is refused, since whoever
-// wrote it meant something by it.
-func body(r *http.Request, v any) error {
-	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
-	var large *http.MaxBytesError
-	var refused *ipc.Error
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case errors.As(err, &large):
-		return err
-	case errors.As(err, &refused):
-		return refused
-	case err != nil:
-		what, hint := submission.Explain(err)
-		return refuse(ipc.CodeBadRequest, cmp.Or(hint, "`pasar guide api` lists the keys"), "the body: %s", what)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return refuse(ipc.CodeBadRequest, "", "the body holds more than one value")
-	}
-	return nil
 }
 
 // with speaks to the daemon over a connection of its own, which ends with the request.
