@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"pasar"
@@ -25,6 +26,7 @@ func allRoutes() [][]route {
 	return [][]route{
 		publicRoutes,
 		pageRoutes,
+		catalogueRoutes,
 		mascotRoutes,
 		apiRoutes,
 		changeRoutes,
@@ -43,6 +45,10 @@ func (s *Server) routes() *http.ServeMux {
 			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 				if status, e := s.admit(r, rt.who); e != nil {
 					sendAway(w, r, status, e)
+					return
+				}
+				if err := query(r, rt.pattern); err != nil {
+					s.fail(w, r, err)
 					return
 				}
 				if err := rt.serve(s, w, r); err != nil {
@@ -114,10 +120,10 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		for _, m := range allow {
 			w.Header().Add("Allow", m)
 		}
-		writeError(w, http.StatusMethodNotAllowed, refuse(ipc.CodeBadRequest, "", "%s takes %s, not %s", pasar.Clean(r.URL.Path), allow[0], pasar.Clean(r.Method)))
+		writeError(w, http.StatusMethodNotAllowed, refuse(ipc.CodeBadRequest, "", "%s takes %s, not %s", pasar.Clean(r.URL.Path), strings.Join(allow, " and "), pasar.Clean(r.Method)))
 		return
 	}
-	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "`pasar guide api` lists what can be asked", "there is nothing at %q", pasar.Clean(r.URL.Path)))
+	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "GET /api lists what can be asked, and `pasar guide api` says more", "there is nothing at %q", pasar.Clean(r.URL.Path)))
 }
 
 // statuses is the one place where an error's code becomes a status.

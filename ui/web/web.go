@@ -50,6 +50,7 @@ type Server struct {
 	links *links
 	gate  gate
 	mux   *http.ServeMux
+	asked []request // what can be
 	faces faces
 
 	taken sync.WaitGroup // requests that have become something else than HTTP
@@ -66,7 +67,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{Options: o, keys: k, links: &links{open: map[string]time.Time{}}, served: map[string]error{}}
 	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
-	s.mux = s.routes()
+	s.mux, s.asked = s.routes(), requests()
 	return s, nil
 }
 
