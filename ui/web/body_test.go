@@ -39,6 +39,7 @@ func TestABodyThatIsWrongIsToldWhichKeyTakesWhat(t *testing.T) {
 		`{"after":["x"]}`:                  {`after: a list of {"job": 41, "on": "ok"} or of numbers of jobs, not ["x"]`},
 		`{"after":{"job":1}}`:              {`after: a list of {"job": 41, "on": "ok"} or of numbers of jobs, not {"job":1}`},
 		`{"after":[{"job":"1"}]}`:          {`after[0].job: a number, not "1"`},
+		`{"after":[{"job":1,"on":"bad"}]}`: {`after[0].on: "ok", "any" or "fail", not "bad"`},
 		`{"after":[{"jobs":1}]}`:           {`after[0]: there is no key "jobs"`, `did you mean "job"?`},
 		`{"time":true}`:                    {`time: a number of seconds, or a string such as "2h30m", not true`},
 		`{"mem":{"Size":1}}`:               {`mem: a number of bytes, or a string such as "24G" or "auto", not {"Size":1}`},

@@ -110,6 +110,11 @@ func (a *afters) UnmarshalJSON(b []byte) error {
 			if err := fill(reflect.ValueOf(d).Elem(), raw, "after["+strconv.Itoa(i)+"]"); err != nil {
 				return err
 			}
+			switch d.On {
+			case pasar.AfterOK, pasar.AfterAny, pasar.AfterFail:
+			default:
+				return refuse(ipc.CodeBadRequest, "", `after[%d].on: "ok", "any" or "fail", not %q`, i, pasar.Clean(string(d.On)))
+			}
 			continue
 		}
 		n, err := strconv.ParseInt(strings.Trim(string(raw), `"`), 10, 64)
