@@ -140,23 +140,25 @@ type Exited struct {
 
 // Ended is the end of an attempt, with its whole record on disk. Only now are waiters answered.
 type Ended struct {
-	Job     JobID      `json:"job"`
-	Attempt int        `json:"attempt"`
-	Exit    ExitRecord `json:"exit"`
-	Verdict Verdict    `json:"verdict"`
-	Sequel  Sequel     `json:"sequel,omitzero"`
-	PeakGPU *Bytes     `json:"peak_gpu,omitempty"` // largest seen use of GPU memory, of all of its GPUs together; nil: nobody looked
+	Job      JobID      `json:"job"`
+	Attempt  int        `json:"attempt"`
+	Exit     ExitRecord `json:"exit"`
+	Verdict  Verdict    `json:"verdict"`
+	Sequel   Sequel     `json:"sequel,omitzero"`
+	PeakGPU  *Bytes     `json:"peak_gpu,omitempty"`  // largest seen use of GPU memory, of all of its GPUs together; nil: nobody looked
+	PeakHost *Bytes     `json:"peak_host,omitempty"` // largest seen use of host memory, of all of its processes together; nil: nobody looked
 
 	Certified bool `json:"certified,omitempty"` // its certificate was kept
 }
 
 // Lost is the end of an attempt whose end nobody saw.
 type Lost struct {
-	Job     JobID   `json:"job"`
-	Attempt int     `json:"attempt"`
-	Verdict Verdict `json:"verdict"`
-	Sequel  Sequel  `json:"sequel,omitzero"`
-	PeakGPU *Bytes  `json:"peak_gpu,omitempty"`
+	Job      JobID   `json:"job"`
+	Attempt  int     `json:"attempt"`
+	Verdict  Verdict `json:"verdict"`
+	Sequel   Sequel  `json:"sequel,omitzero"`
+	PeakGPU  *Bytes  `json:"peak_gpu,omitempty"`
+	PeakHost *Bytes  `json:"peak_host,omitempty"`
 
 	Certified bool `json:"certified,omitempty"`
 }
@@ -242,7 +244,8 @@ type AttemptRecord struct {
 	Resumed    *Event      `json:"resumed,omitempty"`
 	Notes      []Event     `json:"notes,omitempty"` // the last MaxNotes
 	PeakGPU    *Bytes      `json:"peak_gpu,omitempty"`
-	Xids       []Xid       `json:"xids,omitempty"` // of its GPUs while it ran, the last MaxXids
+	PeakHost   *Bytes      `json:"peak_host,omitempty"` // as it was seen; Exit has what the kernel counted
+	Xids       []Xid       `json:"xids,omitempty"`      // of its GPUs while it ran, the last MaxXids
 
 	Certified bool `json:"certified,omitempty"` // the whole evidence of its end was kept in a file
 

@@ -173,7 +173,7 @@ type AttemptView struct {
 	Signal         *int        `json:"signal"`
 	Output         *int64      `json:"output"` // bytes written, once ended
 	Stop           *StopView   `json:"stop"`
-	PeakHost       *Bytes      `json:"peak_host"` // of its largest process
+	PeakHost       *Bytes      `json:"peak_host"` // the most that it was seen to have, or its largest process had
 	Place          *Place      `json:"place"`     // where it lived, once ended: systemd, cgroup or session
 	Cgroup         *CgroupView `json:"cgroup"`    // what its cgroup counted, once ended; null without one
 	LastCheckpoint *Event      `json:"last_checkpoint"`

@@ -146,7 +146,7 @@ func (s *state) apply(r pasar.Record) {
 			}
 			j.GoesOn = j.GoesOn || markerHolds(&f.Exit)
 			a.Certified = f.Certified
-			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
+			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU, f.PeakHost})
 			s.tally.add(f.Verdict.Reason, j)
 			return true
 		})
@@ -154,7 +154,7 @@ func (s *state) apply(r pasar.Record) {
 	case pasar.Lost:
 		s.changeCurrent(f.Job, f.Attempt, func(j *job, a *pasar.AttemptRecord) bool {
 			a.EndedAt, a.RunTime, a.Certified = r.At, lostRan(&r, a), f.Certified
-			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU})
+			j.over(r, ending{endState(f.Verdict.Reason), f.Verdict, f.Sequel, f.PeakGPU, f.PeakHost})
 			s.tally.add(f.Verdict.Reason, j)
 			return true
 		})
@@ -204,16 +204,16 @@ func (j *job) finish(r pasar.Record, end pasar.State, v pasar.Verdict) {
 
 // An ending is how an attempt ended and what follows for its job.
 type ending struct {
-	end     pasar.State // of the job, if nothing follows
-	verdict pasar.Verdict
-	sequel  pasar.Sequel
-	peakGPU *pasar.Bytes
+	end               pasar.State // of the job, if nothing follows
+	verdict           pasar.Verdict
+	sequel            pasar.Sequel
+	peakGPU, peakHost *pasar.Bytes
 }
 
 // over ends the current attempt. The job keeps its queue time whatever follows.
 func (j *job) over(r pasar.Record, e ending) {
 	a := j.current()
-	a.Verdict, a.Sequel, a.PeakGPU = &e.verdict, e.sequel, e.peakGPU
+	a.Verdict, a.Sequel, a.PeakGPU, a.PeakHost = &e.verdict, e.sequel, e.peakGPU, e.peakHost
 	switch e.sequel.State {
 	case pasar.Queued:
 		j.Phase, j.NotBefore = phaseWaiting, e.sequel.NotBefore

@@ -16,7 +16,7 @@ func attemptView(a *pasar.AttemptRecord, lost lostAttempt) pasar.AttemptView {
 		Attempt: a.Attempt, Machine: a.Grant.Machine, GPUs: append([]pasar.GPURef{}, a.Grant.GPUs...),
 		LaunchedAt: a.LaunchedAt.UTC(), StartedAt: known(a.StartedAt), EndedAt: known(a.EndedAt),
 		Pid: pasar.Known(a.Pid), LastCheckpoint: a.Checkpoint, Resumed: a.Resumed, Verdict: a.Verdict,
-		Notes: []pasar.Event{}, PeakGPU: a.PeakGPU, Xids: append([]pasar.Xid{}, a.Xids...),
+		Notes: []pasar.Event{}, PeakGPU: a.PeakGPU, PeakHost: a.PeakHost, Xids: append([]pasar.Xid{}, a.Xids...),
 		Wasted: lost.wasted, RestartCost: lost.restart,
 	}
 	if a.Exit == nil && !a.EndedAt.IsZero() && !a.StartedAt.IsZero() {
@@ -31,7 +31,7 @@ func attemptView(a *pasar.AttemptRecord, lost lostAttempt) pasar.AttemptView {
 	}
 	if e := a.Exit; e != nil {
 		v.RunTime = &e.RunTime
-		v.Output, v.Tail, v.PeakHost = &e.Output, e.Tail, pasar.Known(e.PeakHost)
+		v.Output, v.Tail, v.PeakHost = &e.Output, e.Tail, larger(a.PeakHost, pasar.Known(e.PeakHost))
 		v.Place, v.Cgroup = pasar.Known(e.Place), e.Cgroup.View()
 		if v.Tail == nil {
 			v.Tail = []string{}

@@ -30,7 +30,7 @@ func (d *Daemon) edit(r ipc.EditRequest) *command {
 		if err := d.finishSpec(&spec); err != nil {
 			return change{}, err
 		}
-		if err := sched.Fits(spec.Claim, s.input("").Machines); err != nil {
+		if err := sched.Fits(spec.Claim, d.settings.Load().Margin, s.input("").Machines); err != nil {
 			return change{}, impossible(err)
 		}
 		if r.More.After != nil {

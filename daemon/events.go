@@ -67,7 +67,7 @@ func curtail(events *[]pasar.JobEventView) (out int) {
 
 // told is what is known of a job's life, oldest first.
 func (d *Daemon) told(j *job) []pasar.JobEventView {
-	all := []pasar.JobEventView{{At: known(j.Created), Kind: pasar.JobSubmitted, By: cleaned(submitter(&j.Spec)), Sentence: "was submitted by " + pasar.Clean(submitter(&j.Spec))}}
+	all := []pasar.JobEventView{{At: known(j.Created), Kind: pasar.JobSubmitted, By: cleaned(submitter(&j.Spec)), Sentence: "was submitted by " + submittedBy(&j.Spec)}}
 	for i := range j.Happened {
 		if h := &j.Happened[i]; h.Attempt == 0 {
 			all = append(all, d.happened(j, h))
@@ -91,6 +91,14 @@ func submitter(s *pasar.Spec) string {
 		return s.By
 	}
 	return s.Submitter
+}
+
+// submittedBy is who submitted a job and in whose name, as its page has it: "root for ada".
+func submittedBy(s *pasar.Spec) string {
+	if s.By == "" || s.Submitter == "" {
+		return pasar.Clean(submitter(s))
+	}
+	return pasar.Clean(s.Submitter) + " for " + pasar.Clean(s.By)
 }
 
 // lifeOf is what is known of an attempt, in order where times are the same.

@@ -87,7 +87,7 @@ func TestAJobsLifeIsToldInOrderAndOutlivesDaemonAndRestart(t *testing.T) {
 		w.tell(key(id, 1), pasar.Event{Kind: pasar.EventProgress, Step: &step, Metrics: map[string]float64{"loss": 0.5}})
 		w.tell(key(id, 1), pasar.Event{Kind: pasar.EventProgress, Step: &later})
 		w.tell(key(id, 1), pasar.Event{Kind: pasar.EventCheckpoint, Step: &later})
-		const alive = `- submitted: was submitted by claude
+		const alive = `- submitted: was submitted by ada for claude
 - bid_changed: was given the bid 1500 by ada\x1b[31m
 - released: was released by ada
 1 started: started on local, GPU 0

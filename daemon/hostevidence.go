@@ -35,7 +35,11 @@ func (d *Daemon) machineEvidence(ctx context.Context, t *tender, j *job, pid int
 	if pid = max(pid, a.Pid); t.seen || pid != 0 {
 		e.Phase = autopsy.Running
 	}
+	d.recallPeaks(ctx, key, a)
 	e.PeakGPU, e.LimitGPU = d.peakGPU(key), a.Grant.Claim.Limit
+	if d.lookout != nil {
+		e.HostPeak = d.lookout.peak(key).host
+	}
 	if a.Grant.Machine != pasar.LocalMachine {
 		return
 	}
@@ -49,7 +53,6 @@ func (d *Daemon) machineEvidence(ctx context.Context, t *tender, j *job, pid int
 	if s == nil {
 		return
 	}
-	e.HostPeak = d.lookout.peak(key).host
 	if h := s.reading.Host; d.Clock.Now().Sub(s.at) < staleAfter {
 		e.HostTotal, e.HostFree, e.Pressure = h.Total, h.Available, h.Pressure
 	}

@@ -56,7 +56,7 @@ type peak struct {
 }
 
 func newLookout(d *Daemon) *lookout {
-	return &lookout{d: d, rouse: make(chan struct{}, 1), usages: newUsages(), wish: map[string]pasar.Pace{}, peaks: map[pasar.AttemptKey]peak{},
+	return &lookout{d: d, rouse: make(chan struct{}, 1), usages: newUsages(d.started), wish: map[string]pasar.Pace{}, peaks: map[pasar.AttemptKey]peak{},
 		starved: map[string]time.Time{}, health: newHealth(), dog: newWatchdog()}
 }
 
@@ -315,6 +315,22 @@ func (l *lookout) keepPeaks(s *sight, active []*job) {
 
 // keepPeak is how long the peaks of an attempt that is over stay known, for its record.
 const keepPeak = 10 * time.Minute
+
+// raise makes the peaks of an attempt at least those of a course, which an earlier daemon saw.
+func (l *lookout) raise(key pasar.AttemptKey, c *course, now time.Time) {
+	most := coursePoint{}
+	for _, p := range c.points {
+		most = most.and(p)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.peaks[key]
+	if p.at.IsZero() {
+		p.at = now
+	}
+	p.gpu, p.host = larger(p.gpu, most.gpu.bytes()), max(p.host, orZero(most.host.bytes()))
+	l.peaks[key] = p
+}
 
 func (l *lookout) peak(key pasar.AttemptKey) peak {
 	l.mu.Lock()

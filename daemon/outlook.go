@@ -33,7 +33,9 @@ func (f *forecast) of(id pasar.JobID) (sched.Forecast, bool) {
 
 // Projections are made beside the loop, and only while somebody asks: an idle daemon makes none.
 const (
-	forecastFor   = time.Second            // how long one is good while nothing happens
+	forecastFor   = time.Second            // how long one is good while nothing happens,
+	forecastQuiet = 100                    // and so many times as long as it took,
+	forecastMost  = 10 * time.Second       // but no longer
 	forecastShare = 4                      // and so many times as long as it took, whatever happens, so that it costs a part of one processor
 	forecastWait  = 100 * time.Millisecond // how long a reader waits for a fresh one
 	forecastFew   = 32                     // at a submit it is only waited for when that is short,
@@ -46,7 +48,8 @@ func (f *forecast) fresh(seq int64, now time.Time) bool {
 		return false
 	}
 	age := now.Sub(f.at)
-	return f.seq >= seq && age < forecastFor || age < forecastShare*time.Duration(f.took)
+	quiet := min(max(forecastFor, forecastQuiet*time.Duration(f.took)), forecastMost)
+	return f.seq >= seq && age < quiet || age < forecastShare*time.Duration(f.took)
 }
 
 // forecast is the newest projection; one is asked for if that is no longer fresh, and waited for so long at

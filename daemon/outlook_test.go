@@ -355,3 +355,26 @@ func TestALongQueueIsLookedAtNoFurtherThanIsBearable(t *testing.T) {
 		t.Errorf("%d passes at the least", got)
 	}
 }
+
+// TestAProjectionThatTookLongIsGoodForLongWhileNothingHappens: so that open streams of a long queue cost little of a
+// processor. While nothing happens it is good for ten seconds at most, or as long as four such would take.
+func TestAProjectionThatTookLongIsGoodForLongWhileNothingHappens(t *testing.T) {
+	at := time.Unix(1000, 0)
+	const soon, late = pasar.Duration(time.Millisecond), pasar.Duration(50 * time.Millisecond)
+	for _, c := range []struct {
+		took pasar.Duration
+		seq  int64 // of the state; the projection is of 7
+		age  time.Duration
+		want bool
+	}{
+		{soon, 7, 900 * time.Millisecond, true}, {soon, 7, 1100 * time.Millisecond, false},
+		{late, 7, 4 * time.Second, true}, {late, 7, 6 * time.Second, false},
+		{100 * late, 7, 9 * time.Second, true}, {late, 8, 100 * time.Millisecond, true}, {late, 8, 300 * time.Millisecond, false},
+		{2 * pasar.Duration(time.Second), 7, 11 * time.Second, false}, {3 * pasar.Duration(time.Second), 8, 11 * time.Second, true},
+	} {
+		f := &forecast{seq: 7, at: at, took: c.took}
+		if got := f.fresh(c.seq, at.Add(c.age)); got != c.want {
+			t.Errorf("one that took %s, of a state %d further, after %s: %t", c.took, c.seq-7, c.age, got)
+		}
+	}
+}

@@ -245,7 +245,7 @@ func raised(j *job, peak *pasar.Bytes, m pasar.Margin, machines []sched.Machine)
 	}
 	c := j.Spec.Claim
 	c.Mem, c.Limit = mem, m.Limit(mem)
-	if sched.Fits(c, machines) != nil {
+	if sched.Fits(c, m, machines) != nil {
 		return 0, 0, false
 	}
 	return c.Mem, c.Limit, true

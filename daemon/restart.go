@@ -37,7 +37,7 @@ func (d *Daemon) restart(r ipc.RestartRequest, old *job, spec pasar.Spec) *comma
 		if j.Phase != phaseFinished {
 			return change{}, wrongState(j, "restarted before it has ended")
 		}
-		if err := sched.Fits(spec.Claim, s.input("").Machines); err != nil {
+		if err := sched.Fits(spec.Claim, d.settings.Load().Margin, s.input("").Machines); err != nil {
 			return change{}, impossible(err)
 		}
 		never, err := d.checkAfter(s, spec.After, j.ID)

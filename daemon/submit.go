@@ -34,7 +34,7 @@ func (d *Daemon) submit(r ipc.SubmitRequest) *command {
 				return change{jobs: jobs, existing: true}, err
 			}
 		}
-		if err := sched.Fits(r.Spec.Claim, s.input("").Machines); err != nil {
+		if err := sched.Fits(r.Spec.Claim, d.settings.Load().Margin, s.input("").Machines); err != nil {
 			return change{}, impossible(err)
 		}
 		never, err := d.checkAfter(s, r.Spec.After, 0)

@@ -322,7 +322,7 @@ func (d *Daemon) reportEnded(ctx context.Context, t *tender, j *job, rec pasar.E
 	recordEvidence(&rec, &e)
 	d.machineEvidence(ctx, t, j, rec.Pid, &e)
 	v, certified := d.judge(ctx, t, e)
-	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU})
+	d.report(ctx, pasar.Ended{Job: t.job, Attempt: t.attempt, Exit: rec, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU, PeakHost: pasar.Known(e.HostPeak)})
 }
 
 // reportNever ends an attempt that surely never began: for err, or because it was to stop anyway.
@@ -347,7 +347,7 @@ func (d *Daemon) reportLost(ctx context.Context, t *tender, j *job, o target.Obs
 		e.Stop, e.For = stop, d.named(stop.For)
 	}
 	v, certified := d.judge(ctx, t, e)
-	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU})
+	d.report(ctx, pasar.Lost{Job: t.job, Attempt: t.attempt, Verdict: v, Certified: certified, PeakGPU: e.PeakGPU, PeakHost: pasar.Known(e.HostPeak)})
 }
 
 // named is a job in words, as last committed; empty when there is none.

@@ -39,6 +39,8 @@ const (
 type usages struct {
 	due chan struct{} // signalled when there is something to write; buffered
 
+	since time.Time // when this daemon began
+
 	mu  sync.Mutex // guards all
 	all map[pasar.AttemptKey]*used
 }
@@ -53,8 +55,8 @@ type used struct {
 	failed bool // the last try to write
 }
 
-func newUsages() *usages {
-	return &usages{due: make(chan struct{}, 1), all: map[pasar.AttemptKey]*used{}}
+func newUsages(since time.Time) *usages {
+	return &usages{since: since, due: make(chan struct{}, 1), all: map[pasar.AttemptKey]*used{}}
 }
 
 // see takes a reading of the attempts that run.
@@ -76,6 +78,9 @@ func (u *usages) see(s *sight, active []*job) {
 		v := u.all[key]
 		if v == nil {
 			v = &used{course: newCourse(a.StartedAt), next: s.at.Add(usageEvery)}
+			if a.StartedAt.Before(u.since) { // an earlier daemon saw what peaks it had
+				v.next = s.at
+			}
 			u.all[key] = v
 		}
 		v.course.add(s.at, p)
@@ -230,10 +235,14 @@ func (d *Daemon) writeOne(ctx context.Context, key pasar.AttemptKey) error {
 			return err
 		}
 		u.mu.Lock()
-		if v.read = true; old != nil {
+		same := old != nil && old.start.Equal(v.course.start)
+		if v.read = true; same {
 			v.course.merge(old)
 		}
 		u.mu.Unlock()
+		if same {
+			d.lookout.raise(key, old, d.Clock.Now())
+		}
 	}
 	u.mu.Lock()
 	v.next = d.Clock.Now().Add(usageEvery)
@@ -242,7 +251,8 @@ func (d *Daemon) writeOne(ctx context.Context, key pasar.AttemptKey) error {
 	c := v.course.clone()
 	u.mu.Unlock()
 	var err error
-	if isNew && d.Usage != nil {
+	brief := over && len(c.points) <= 1 // a chart of one point tells nothing
+	if isNew && !brief && d.Usage != nil {
 		var body []byte
 		if body, err = c.encode(); err == nil {
 			err = d.courses.do(ctx, func(context.Context) error { return d.Usage.Write(key, body) })
@@ -262,6 +272,18 @@ func (d *Daemon) writeOne(ctx context.Context, key pasar.AttemptKey) error {
 	}
 	v.failed = false
 	return nil
+}
+
+// recallPeaks has what an earlier daemon saw an attempt to have count, where this one may never have looked at it.
+func (d *Daemon) recallPeaks(ctx context.Context, key pasar.AttemptKey, a *pasar.AttemptRecord) {
+	if d.lookout == nil || a.StartedAt.IsZero() || !a.StartedAt.Before(d.started) {
+		return
+	}
+	c, err := d.readUsage(ctx, key)
+	if err != nil || c == nil || !c.start.Equal(a.StartedAt) {
+		return // a peak that is too low is better than an end that waits for a disk
+	}
+	d.lookout.raise(key, c, d.Clock.Now())
 }
 
 // readUsage is what the file of an attempt has; nil: there is none, or nothing that can be understood.

@@ -287,3 +287,72 @@ func TestJobsThatDontRunCostNoUsage(t *testing.T) {
 		w.check()
 	})
 }
+
+// TestThePeakOfAnAttemptNeverFalls: not when it has ended, though the kernel's count is of its largest process alone, nor
+// when a daemon takes over from another.
+func TestThePeakOfAnAttemptNeverFalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g, _ := watched(t, 1)
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		d.expect(id, pasar.Running)
+		k := key(id, 1)
+		peaks := func(when string) {
+			t.Helper()
+			synctest.Wait()
+			v := d.seen(id)
+			if v.Usage.PeakHost == nil || *v.Usage.PeakHost != 50*pasar.GiB || v.Usage.PeakGPU == nil || *v.Usage.PeakGPU != 9*pasar.GiB {
+				t.Errorf("%s: %s", when, mustJSON(t, v.Usage))
+			}
+		}
+		g.show(using(0, 7, k, 9*pasar.GiB, 50*pasar.GiB, 50))
+		time.Sleep(30 * time.Second)
+		peaks("at its most")
+		g.show(using(0, 7, k, pasar.GiB, pasar.GiB, 50))
+		time.Sleep(30 * time.Second)
+		peaks("later")
+		d.stop()
+		d = w.start(nil)
+		d.expect(id, pasar.Running)
+		time.Sleep(5 * time.Second)
+		peaks("to the next daemon")
+		d.stop()
+		w.machine.Finish(k, 0) // while nobody looks
+		d = w.start(nil)
+		d.expect(id, pasar.Completed)
+		peaks("ended")
+		v := d.seen(id)
+		if a := v.Attempts[0]; a.PeakHost == nil || *a.PeakHost != 50*pasar.GiB {
+			t.Errorf("the attempt's: %s", mustJSON(t, a.PeakHost))
+		}
+		d.stop()
+		d = w.start(nil)
+		peaks("ended, to the next daemon")
+		w.check()
+	})
+}
+
+// TestAShortAttemptLeavesNoFileOfWhatItUsed.
+func TestAShortAttemptLeavesNoFileOfWhatItUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, g, files := watched(t, 1)
+		d := w.start(nil)
+		for i, long := range []time.Duration{4 * time.Second, 25 * time.Second} {
+			id := d.submit(spec("a", 1000))
+			d.expect(id, pasar.Running)
+			g.show(using(0, 7, key(id, 1), pasar.GiB, pasar.GiB, 50))
+			time.Sleep(long)
+			w.machine.Finish(key(id, 1), 0)
+			d.expect(id, pasar.Completed)
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			if n := files.count(); n != i {
+				t.Errorf("%d files after an attempt of %s", n, long)
+			}
+			if v := d.used(id, 1, 0); (len(v.Points) > 0) != (i > 0) {
+				t.Errorf("%d points of %s", len(v.Points), long)
+			}
+		}
+		w.check()
+	})
+}

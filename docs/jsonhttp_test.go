@@ -9,6 +9,7 @@ Each answer under ` + "`/api/`" + ` that is JSON is one of the objects below, by
 
 | path | answers with | as |
 |---|---|---|
+| ` + "`GET /api`" + ` | ` + "`{\"schema\", \"requests\"}`" + `, a list of ` + "`{\"method\", \"path\", \"as\"}`" + `, ` + "`as`" + ` the command that does the same or null | |
 | ` + "`GET /api/status`" + ` | [a status](#the-status) | ` + "`status`" + ` |
 | ` + "`GET /api/gpus`" + ` | [GPUs](#gpus) | ` + "`gpus`" + ` |
 | ` + "`GET /api/gpu`" + ` | [how GPUs were used](#how-gpus-were-used) | ` + "`gpus --history`" + ` |

@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ func (e *ImpossibleError) Error() string { return e.What }
 func (e *ImpossibleError) Hint() string { return e.How }
 
 // Fits reports whether a claim fits on at least one of the machines when nothing else is there, whether
-// or not it takes work just now. If not the error is an *ImpossibleError with the largest that would.
-func Fits(c pasar.Claim, machines []Machine) error {
+// or not it takes work just now. If not the error is an *ImpossibleError with the largest that would: the margin is
+// what a slice of another size gets.
+func Fits(c pasar.Claim, margin pasar.Margin, machines []Machine) error {
 	l := ledger(newMachines(machines, time.Time{}))
 	if len(l) == 0 {
 		return &ImpossibleError{"there is no machine to run it on", "see `pasar doctor`"}
@@ -30,14 +32,14 @@ func Fits(c pasar.Claim, machines []Machine) error {
 	if l.any(c) {
 		return nil
 	}
-	return l.impossible(c)
+	return l.impossible(c, margin)
 }
 
 // A ledger is machines as they are when nothing runs.
 type ledger []*machine
 
 // impossible finds the first demand that no machine meets, leaving out the later ones.
-func (l ledger) impossible(c pasar.Claim) *ImpossibleError {
+func (l ledger) impossible(c pasar.Claim, margin pasar.Margin) *ImpossibleError {
 	where := "no machine has"
 	if len(l) == 1 {
 		where = l[0].Inventory.Machine + " has not got"
@@ -87,9 +89,8 @@ func (l ledger) impossible(c pasar.Claim) *ImpossibleError {
 			if size > c.Mem {
 				what += fmt.Sprintf(" and its margin of %s", size-c.Mem)
 			}
-			// The margin of a smaller slice is no larger, so this surely fits.
 			how := "for all of a GPU leave out --mem"
-			if fits := most - (size - c.Mem); fits > 0 {
+			if fits := l.largest(c, margin, most); fits > 0 {
 				how = fmt.Sprintf("--mem %s fits; for all of a GPU leave out --mem", flag(fits))
 			}
 			return no(how, "%s (the largest GPU has %s)", what, most)
@@ -107,6 +108,17 @@ func (l ledger) impossible(c pasar.Claim) *ImpossibleError {
 		}
 	}
 	return no("ask for fewer GPUs or less memory", "%s on one machine", c)
+}
+
+// largest is the largest slice, with the margin that is its own, for which a claim fits, in whole MiB; 0 if there is
+// none up to a size.
+func (l ledger) largest(c pasar.Claim, margin pasar.Margin, most pasar.Bytes) pasar.Bytes {
+	n := sort.Search(int(most/pasar.MiB), func(n int) bool { // n+1 MiB are too much; a larger slice has no smaller limit
+		c.Mem = pasar.Bytes(n+1) * pasar.MiB
+		c.Limit = margin.Limit(c.Mem)
+		return !l.any(c)
+	})
+	return pasar.Bytes(n) * pasar.MiB
 }
 
 // any reports whether a claim could fit on some machine.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -225,7 +226,7 @@ func TestFitsRefusesExactlyWhatCouldNeverStart(t *testing.T) {
 			j.Machine = ""
 			alone := in
 			alone.Waiting, alone.Active = []sched.Job{j}, nil
-			err := sched.Fits(j.Claim, in.Machines)
+			err := sched.Fits(j.Claim, schedtest.Margin, in.Machines)
 			if (err == nil) != (len(sched.Decide(alone, schedtest.Epoch).Starts) == 1) {
 				t.Errorf("Fits(%v): %v", j.Claim, err)
 			}
@@ -234,4 +235,39 @@ func TestFitsRefusesExactlyWhatCouldNeverStart(t *testing.T) {
 			}
 		}
 	})
+}
+
+var slicesThatFit = regexp.MustCompile(`^--mem ([0-9]+[GM]) fits`)
+
+func TestTheSliceThatAHintSaysFitsIsTheLargest(t *testing.T) {
+	for _, total := range []pasar.Bytes{81_000 * pasar.MiB, 80 * pasar.GiB, 24 * pasar.GiB, 5 * pasar.GiB, 2*pasar.GiB + 300*pasar.MiB} {
+		machines := []sched.Machine{{Inventory: pasar.Inventory{Machine: "box", RAM: 512 * pasar.GiB, GPUs: []pasar.GPU{{UUID: "a", Total: total}}}, Reachable: true}}
+		fits := func(mem pasar.Bytes) error {
+			return sched.Fits(pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: mem, Limit: schedtest.Margin.Limit(mem)}, schedtest.Margin, machines)
+		}
+		for _, asked := range []pasar.Bytes{total, 100 * pasar.GiB, 500 * pasar.GiB, 100_000 * pasar.GiB} {
+			err := fits(asked)
+			if err == nil {
+				t.Fatalf("%s of %s fits", asked, total)
+			}
+			m := slicesThatFit.FindStringSubmatch(err.(*sched.ImpossibleError).Hint())
+			if m == nil {
+				t.Fatalf("%s of %s: %q", asked, total, err.(*sched.ImpossibleError).Hint())
+			}
+			mem, err := pasar.ParseBytes(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			more := pasar.GiB
+			if mem < pasar.GiB {
+				more = pasar.MiB
+			}
+			if err := fits(mem); err != nil {
+				t.Errorf("%s of %s: %s does not fit: %v", asked, total, m[1], err)
+			}
+			if fits(mem+more) == nil {
+				t.Errorf("%s of %s: more than %s fits", asked, total, m[1])
+			}
+		}
+	}
 }

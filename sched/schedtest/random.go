@@ -14,6 +14,9 @@ import (
 // Epoch is when random workloads are looked at.
 var Epoch = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
+// Margin makes the limits of slices here: the default one.
+var Margin = pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}
+
 // A Mix says what a random workload may have.
 type Mix struct {
 	Jobs     int  // at most so many wait
@@ -228,7 +231,7 @@ func RandomJob(rnd *rand.Rand, id pasar.JobID, mix Mix) sched.Job {
 	default:
 		c.Kind, c.GPUs = pasar.Slice, 1+rnd.IntN(4)/3
 		c.Mem = pasar.Bytes(1+rnd.IntN(30)) * pasar.GiB
-		c.Limit = pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}.Limit(c.Mem)
+		c.Limit = Margin.Limit(c.Mem)
 	}
 	if rnd.IntN(3) == 0 {
 		c.RAM = pasar.Bytes(1+rnd.IntN(24)) * pasar.GiB

@@ -114,7 +114,7 @@ func (w *world) do(t *testing.T, line string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = sched.Fits(c.Claim, w.in.Machines)
+		err = sched.Fits(c.Claim, Margin, w.in.Machines)
 		if hinted, ok := err.(interface{ Hint() string }); ok {
 			return []string{"no: " + err.Error(), "hint: " + hinted.Hint()}, nil
 		}
@@ -405,7 +405,7 @@ func parseJob(flags []string) (j sched.Job, gpus int, err error) {
 		j.Claim.Kind = pasar.NoGPU
 	case j.Claim.Mem > 0:
 		j.Claim.Kind = pasar.Slice
-		j.Claim.Limit = pasar.Margin{Min: 2 * pasar.GiB, Frac: 0.1}.Limit(j.Claim.Mem)
+		j.Claim.Limit = Margin.Limit(j.Claim.Mem)
 	default:
 		j.Claim.Kind = pasar.Whole
 	}

@@ -95,7 +95,7 @@ func TestWhoMayNotIsRefusedWithTheRightStatusAndOneLine(t *testing.T) {
 		"an unknown key":                  {"POST", "/api/jobs", `{"comand":["x"]}`, nil, 400, "comand"},
 		"two values":                      {"POST", "/api/jobs/1/cancel", `{} {}`, nil, 400, "more than one value"},
 		"a path with dots":                {"GET", "/guide/..%2f..%2fetc%2fpasswd", "", nil, 404, "no guide"},
-		"a job that is no number":         {"GET", "/api/jobs/..", "", nil, 404, "nothing at"},
+		"a job that is no number":         {"GET", "/api/jobs/x", "", nil, 404, "there is no job"},
 		"approving without a person":      {"POST", "/api/jobs/1/approve", `{}`, nil, 403, "only a person"},
 		"approving with the token":        {"POST", "/api/jobs/1/approve", `{}`, set("Authorization", "Bearer "+token), 403, "only a person"},
 		"a forged cookie":                 {"POST", "/api/jobs/1/approve", `{}`, set("Cookie", cookieName(token)+"=99999999999.x.y"), 403, "only a person"},

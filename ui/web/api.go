@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,20 +16,20 @@ import (
 
 // apiRoutes tell how things are: the bytes of the commands' --json.
 var apiRoutes = []route{
-	{"GET /api/status", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+	{"GET /api/status", users, bare(func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Status(ctx) })
-	}},
-	{"GET /api/gpus", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+	})},
+	{"GET /api/gpus", users, bare(func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUs(ctx) })
-	}},
+	})},
 	{"GET /api/gpu", users, (*Server).gpuHistory}, // as `gpus --history --json`
-	{"GET /api/cloud", users, func(s *Server, w http.ResponseWriter, r *http.Request) error {
+	{"GET /api/cloud", users, bare(func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Approvals(ctx) })
-	}},
+	})},
 	{"GET /api/stats", users, (*Server).stats},
 	{"GET /api/plan", users, (*Server).plan},
-	{"GET /api/jobs/{id}", users, (*Server).show},
-	{"GET /api/jobs/{id}/why", users, (*Server).show}, // as `why --json`
+	{"GET /api/jobs/{id}", users, bare((*Server).show)},
+	{"GET /api/jobs/{id}/why", users, bare((*Server).show)}, // as `why --json`
 	{"GET /api/jobs/{id}/wait", users, (*Server).wait},
 	{"GET /api/jobs/{id}/metrics", users, (*Server).metrics},
 	{"GET /api/jobs/{id}/events", users, (*Server).events},
@@ -58,7 +59,11 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	attempt, err := count(r.URL.Query(), "attempt")
+	q := r.URL.Query()
+	if err := only(q, "attempt"); err != nil {
+		return err
+	}
+	attempt, err := count(q, "attempt")
 	if err != nil {
 		return err
 	}
@@ -198,9 +203,45 @@ func stateNames() string {
 
 // only refuses what a query has beyond the keys that are known: it was meant to do something.
 func only(q url.Values, keys ...string) error {
-	for k := range q {
+	for _, k := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(keys, k) {
-			return refuse(ipc.CodeBadRequest, "it takes "+strings.Join(keys, ", "), "the query has a %q, which isn't known", pasar.Clean(k))
+			hint := "it takes none"
+			if len(keys) > 0 {
+				hint = "it takes " + strings.Join(keys, ", ")
+			}
+			return refuse(ipc.CodeBadRequest, hint, "the query has a %q, which isn't known", pasar.Clean(k))
+		}
+	}
+	return nil
+}
+
+// bare is for what takes no query.
+func bare(serve func(*Server, http.ResponseWriter, *http.Request) error) func(*Server, http.ResponseWriter, *http.Request) error {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		if err := only(r.URL.Query()); err != nil {
+			return err
+		}
+		return serve(s, w, r)
+	}
+}
+
+// query refuses a query that can't be read, one beside a body, and a key that is there twice where one is read. Which keys
+// there are, each route says with only. Those of pages are for their scripts.
+func query(r *http.Request, pattern string) error {
+	if slices.ContainsFunc(pageRoutes, func(rt route) bool { return rt.pattern == pattern }) {
+		return nil
+	}
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return refuse(ipc.CodeBadRequest, "write key=value, with & between them and other signs as %XX", "the query %q can't be read", pasar.Clean(r.URL.RawQuery))
+	}
+	keys := slices.Sorted(maps.Keys(q))
+	if len(keys) > 0 && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return refuse(ipc.CodeBadRequest, "send it in the body, as JSON", "%s takes no query, and this has a %q", r.Method, pasar.Clean(keys[0]))
+	}
+	for _, k := range keys {
+		if len(q[k]) > 1 && k != "state" && k != "job" {
+			return refuse(ipc.CodeBadRequest, "", "the query has %q twice", pasar.Clean(k))
 		}
 	}
 	return nil

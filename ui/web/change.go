@@ -119,7 +119,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	}
 	req := ipc.EditRequest{Request: requestID(in.Request), Job: id, By: in.By, Time: (*pasar.Duration)(in.Time), Grace: (*pasar.Duration)(in.Grace),
 		Name: in.Name, Note: in.Note, Tags: in.Tags}
-	if req.More, err = in.change(); err != nil {
+	if req.More, err = in.change(s.Now()); err != nil {
 		return err
 	}
 	var a ipc.SubmitAnswer
@@ -127,7 +127,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 		if req.Claim, err = newClaim(ctx, c, id, &in.changeWords); err == nil {
 			a, err = c.Edit(ctx, req)
 		}
-		return err
+		return inKeys(err)
 	}); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	}
 	req := ipc.RestartRequest{Request: requestID(in.Request), Job: id, By: in.By, Bid: in.Bid, Time: (*pasar.Duration)(in.Time), Grace: (*pasar.Duration)(in.Grace),
 		Name: in.Name, Note: in.Note, Hold: in.Hold, Preempt: in.Preempt}
-	if req.More, err = in.change(); err != nil {
+	if req.More, err = in.change(s.Now()); err != nil {
 		return err
 	}
 	var a ipc.SubmitAnswer
@@ -217,7 +217,7 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 		if req.Claim, err = newClaim(ctx, c, id, &in.changeWords); err == nil {
 			a, err = c.Restart(ctx, req)
 		}
-		return err
+		return inKeys(err)
 	}); err != nil {
 		return err
 	}

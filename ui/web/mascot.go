@@ -25,7 +25,8 @@ import (
 // mascotRoutes show the stall-keeper, who wears the market's mood.
 var mascotRoutes = []route{
 	{"GET /api/mascot", users, (*Server).mascot},
-	{"GET /mascot/{file}", visitors, (*Server).face},
+	{"GET /favicon.ico", anybody, bare((*Server).favicon)},
+	{"GET /mascot/{file}", visitors, bare((*Server).face)},
 }
 
 // Bounds of what a mood is made of. However many jobs there are, these are few: it goes by what has just happened and
@@ -144,6 +145,17 @@ func (s *Server) face(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "`image` of /api/mascot names one", "there is no such picture"))
+	return nil
+}
+
+// favicon is what browsers ask for by themselves. It is the same in every mood, and so for everybody.
+func (s *Server) favicon(w http.ResponseWriter, r *http.Request) error {
+	b, err := assets.ReadFile("assets/mascot/" + string(ui.MoodHappy) + ".svg")
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Security-Policy", pictureCSP)
+	serveFile(w, r, b, "image/svg+xml")
 	return nil
 }
 

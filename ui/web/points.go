@@ -69,6 +69,8 @@ func (a *indices) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+func (*indices) takes() string { return `a list of numbers, or a string such as "0-9%4"` }
+
 // axes are the parameters of a sweep, in the order in which they were written: the last changes fastest.
 type axes []submission.Param
 
@@ -85,6 +87,9 @@ func (a *axes) UnmarshalJSON(b []byte) error {
 		params, err := submission.ParseParams(words)
 		*a = params
 		return err
+	}
+	if b[0] != '{' {
+		return errKind
 	}
 	*a = axes{}
 	return eachKey(b, func(name string, value json.RawMessage) error {
@@ -108,6 +113,8 @@ func (a *axes) UnmarshalJSON(b []byte) error {
 	})
 }
 
+func (*axes) takes() string { return `an object of lists, or a list of strings such as "lr=1e-5,3e-5"` }
+
 // points are the jobs of a group one by one.
 type points []pasar.Point
 
@@ -115,6 +122,9 @@ type points []pasar.Point
 func (p *points) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
+	}
+	if b[0] != '[' {
+		return errKind
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(b, &list); err != nil || len(list) == 0 {
@@ -133,6 +143,10 @@ func (p *points) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return nil
+}
+
+func (*points) takes() string {
+	return `a list of objects such as {"index": 0, "params": {"lr": "1e-5"}}`
 }
 
 // alike reports whether two points have the same things to fill in.

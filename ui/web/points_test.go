@@ -93,7 +93,7 @@ func TestABadArrayOrSweepIsRefusedInOneLine(t *testing.T) {
 		`"array":{}`:                         {400, "array"},
 		`"array":"0-10000"`:                  {400, "more than 10000 jobs"},
 		`"array":"0-9999","param":["a=1,2"]`: {400, "more than 10000 jobs"},
-		`"param":{"index":[1]}`:              {400, "index is the index of an --array"},
+		`"param":{"index":[1]}`:              {400, "index is the index of an array"},
 		`"param":{"a b":[1]}`:                {400, "can't be a parameter's name"},
 		`"param":{"a":[]}`:                   {400, "a: it takes a list of values"},
 		`"param":{"a":1}`:                    {400, "a: it takes a list of values"},

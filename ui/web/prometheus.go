@@ -16,7 +16,7 @@ import (
 
 // prometheusRoutes are for Prometheus, which sends the token like everybody who isn't this user on this machine.
 var prometheusRoutes = []route{
-	{"GET /metrics", users, (*Server).scrape},
+	{"GET /metrics", users, bare((*Server).scrape)},
 }
 
 // scrape answers with the status as metrics. They are made for each request of one answer of the daemon's, in a registry

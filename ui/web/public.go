@@ -14,11 +14,11 @@ import (
 // publicRoutes are open to everybody: they say nothing of jobs.
 var publicRoutes = []route{
 	{"GET /healthz", anybody, (*Server).healthz},
-	{"GET /llms.txt", anybody, guide("")},
-	{"GET /agents.md", anybody, guide("")},
-	{"GET /llms-cloud.txt", anybody, guide("cloud")},
+	{"GET /llms.txt", anybody, bare(guide(""))},
+	{"GET /agents.md", anybody, bare(guide(""))},
+	{"GET /llms-cloud.txt", anybody, bare(guide("cloud"))},
 	{"GET /guide/{topic}", anybody, func(s *Server, w http.ResponseWriter, r *http.Request) error {
-		return guide(r.PathValue("topic"))(s, w, r)
+		return bare(guide(r.PathValue("topic")))(s, w, r)
 	}},
 	{"GET /login", anybody, (*Server).login},
 }

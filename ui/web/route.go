@@ -1,20 +1,17 @@
 package web
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"pasar"
 	"pasar/answer"
 	"pasar/ipc"
-	"pasar/submission"
 )
 
 // A route is one line of what can be asked.
@@ -29,6 +26,7 @@ func allRoutes() [][]route {
 	return [][]route{
 		publicRoutes,
 		pageRoutes,
+		catalogueRoutes,
 		mascotRoutes,
 		apiRoutes,
 		changeRoutes,
@@ -56,6 +54,10 @@ func (s *Server) routes() *http.ServeMux {
 					ctx, done := within(r.Context(), now)
 					defer done()
 					r = r.WithContext(ctx)
+				}
+				if err := query(r, rt.pattern); err != nil {
+					s.fail(w, r, err)
+					return
 				}
 				if err := rt.serve(s, w, r); err != nil {
 					s.fail(w, r, err)
@@ -126,10 +128,10 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		for _, m := range allow {
 			w.Header().Add("Allow", m)
 		}
-		writeError(w, http.StatusMethodNotAllowed, refuse(ipc.CodeBadRequest, "", "%s takes %s, not %s", pasar.Clean(r.URL.Path), allow[0], pasar.Clean(r.Method)))
+		writeError(w, http.StatusMethodNotAllowed, refuse(ipc.CodeBadRequest, "", "%s takes %s, not %s", pasar.Clean(r.URL.Path), strings.Join(allow, " and "), pasar.Clean(r.Method)))
 		return
 	}
-	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "`pasar guide api` lists what can be asked", "there is nothing at %q", pasar.Clean(r.URL.Path)))
+	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "GET /api lists what can be asked, and `pasar guide api` says more", "there is nothing at %q", pasar.Clean(r.URL.Path)))
 }
 
 // statuses is the one place where an error's code becomes a status.
@@ -201,31 +203,6 @@ func tooMany() []byte {
 	body := answer.Error(&ipc.Error{Code: ipc.CodeOverLimit, Message: "this server has as many connections as it takes", Hint: "close some, or try again later"})
 	head := "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
 	return append([]byte(head), body...)
-}
-
-// body reads a request's body into v. No body is an empty object; a key that isn't known is refused, since whoever
-// wrote it meant something by it.
-func body(r *http.Request, v any) error {
-	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
-	var large *http.MaxBytesError
-	var refused *ipc.Error
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case errors.As(err, &large):
-		return err
-	case errors.As(err, &refused):
-		return refused
-	case err != nil:
-		what, hint := submission.Explain(err)
-		return refuse(ipc.CodeBadRequest, cmp.Or(hint, "`pasar guide api` lists the keys"), "the body: %s", what)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return refuse(ipc.CodeBadRequest, "", "the body holds more than one value")
-	}
-	return nil
 }
 
 // with speaks to the daemon over a connection of its own, which ends with the request.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"pasar"
 	"pasar/answer"
@@ -32,8 +33,8 @@ type submitWords struct {
 	Request string            `json:"request"` // a repeat with the same one gets the first answer
 }
 
-// request is what the daemon is asked.
-func (in *submitWords) request() (ipc.SubmitRequest, error) {
+// request is what the daemon is asked now.
+func (in *submitWords) request(now time.Time) (ipc.SubmitRequest, error) {
 	var none ipc.SubmitRequest
 	argv, err := in.Command.argv()
 	if err != nil {
@@ -43,7 +44,7 @@ func (in *submitWords) request() (ipc.SubmitRequest, error) {
 	if err != nil {
 		return none, err
 	}
-	ch, err := in.change()
+	ch, err := in.change(now)
 	if err != nil {
 		return none, err
 	}
@@ -104,17 +105,17 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	if err := body(r, &in); err != nil {
 		return err
 	}
-	req, err := in.request()
+	req, err := in.request(s.Now())
 	if err != nil {
 		return err
 	}
 	if in.DryRun {
-		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.PlanSubmit(ctx, req) })
+		return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return planned(c.PlanSubmit(ctx, req)) })
 	}
 	var a ipc.SubmitAnswer
 	if err := s.with(r, func(ctx context.Context, c *ipc.Client) (err error) {
 		a, err = c.Submit(ctx, req)
-		return err
+		return inKeys(err)
 	}); err != nil {
 		return err
 	}
@@ -134,6 +135,9 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	writeJSON(w, status, line)
 	return nil
 }
+
+// planned is a plan, or why there is none in the words of bodies.
+func planned(b []byte, err error) ([]byte, error) { return b, inKeys(err) }
 
 // plan answers what would happen to a job that asks for so much: GET /api/plan?time=2h&mem=24G.
 func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
@@ -171,9 +175,9 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 			return refuse(ipc.CodeBadRequest, "", "%s: %v", k, err)
 		}
 	}
-	req, err := in.request()
+	req, err := in.request(s.Now())
 	if err != nil {
 		return err
 	}
-	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.PlanSubmit(ctx, req) })
+	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return planned(c.PlanSubmit(ctx, req)) })
 }

@@ -53,6 +53,7 @@ type Server struct {
 	lease *lease // of what the token let in
 	gate  gate
 	mux   *http.ServeMux
+	asked []request // what can be
 	faces faces
 
 	taken sync.WaitGroup // requests that have become something else than HTTP
@@ -69,7 +70,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), lease: newLease(), served: map[string]error{}}
 	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
-	s.mux = s.routes()
+	s.mux, s.asked = s.routes(), requests()
 	return s, nil
 }
 
