@@ -3,7 +3,6 @@ package sched
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -113,12 +112,17 @@ func (l ledger) impossible(c pasar.Claim, margin pasar.Margin) *ImpossibleError 
 // largest is the largest slice, with the margin that is its own, for which a claim fits, in whole MiB; 0 if there is
 // none up to a size.
 func (l ledger) largest(c pasar.Claim, margin pasar.Margin, most pasar.Bytes) pasar.Bytes {
-	n := sort.Search(int(most/pasar.MiB), func(n int) bool { // n+1 MiB are too much; a larger slice has no smaller limit
-		c.Mem = pasar.Bytes(n+1) * pasar.MiB
-		c.Limit = margin.Limit(c.Mem)
-		return !l.any(c)
-	})
-	return pasar.Bytes(n) * pasar.MiB
+	low, high := pasar.Bytes(0), most/pasar.MiB // in MiB; so much fits, and no more than so much
+	for low < high {
+		mid := (low + high + 1) / 2
+		c.Mem = mid * pasar.MiB
+		if c.Limit = margin.Limit(c.Mem); l.any(c) { // a larger slice has no smaller limit
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low * pasar.MiB
 }
 
 // any reports whether a claim could fit on some machine.
