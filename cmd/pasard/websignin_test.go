@@ -114,6 +114,7 @@ func TestALinkSignsInABrowserOfAnotherUser(t *testing.T) {
 	saved := t.TempDir()
 	b.do(command(downloads.SetDownloadBehavior, downloads.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: saved}))
 	b.open("/jobs/1")
+	b.read(".log", "hello")
 	b.see("a[download]", "Download")
 	eval[bool](b, shown("a[download]", "Download")+`.click() ?? true`)
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // the page isn't told how it goes

@@ -1,6 +1,6 @@
 // The HTTP API: `pasar guide api` describes it.
 
-import { key, keyed } from "./key.js";
+import { key, keyed, protocols } from "./key.js";
 
 // An ApiError is an answer that refuses: code, message and hint are pasar's.
 export class ApiError extends Error {
@@ -124,7 +124,7 @@ export function stream(path, handlers, { open = () => {}, lost = () => {}, resum
       const url = new URL(path, location.href);
       url.protocol = url.protocol.replace("http", "ws");
       if (resume && last) url.searchParams.set("last_event_id", last);
-      const own = socket = new WebSocket(url, "pasar-events");
+      const own = socket = new WebSocket(url, protocols("pasar-events"));
       own.binaryType = "arraybuffer";
       const read = events((name, data, id) => {
         last = id;
