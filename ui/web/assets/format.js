@@ -86,11 +86,12 @@ export const mark = (state) => marks[state] ?? "?";
 export const started = (job) => { const a = job.attempts.at(-1); return a ? a.started_at ?? a.launched_at : null; };
 export const ended = (job) => (finished(job) ? job.attempts.at(-1)?.ended_at ?? null : null);
 
-// done is how far a job is, 0 to 1; null: not known.
+// done is how far a job is, 0 to 1; null: not known. By its estimate it is as far as what remains says: what ran before
+// somebody restarted it doesn't count.
 export function done(job) {
   const p = job.progress;
   if (p && p.step !== null && p.total) return Math.min(1, Math.max(0, p.step / p.total));
-  if (job.state === "running" && job.run_time !== null && job.est_runtime) return Math.min(0.99, job.run_time / job.est_runtime);
+  if (job.state === "running" && job.run_time !== null && job.est_runtime) return Math.min(0.99, Math.max(0, 1 - (job.remaining ?? 0) / job.est_runtime));
   return null;
 }
 

@@ -12,7 +12,7 @@ import { openBid } from "./bid.js";
 import { Metrics, Usage } from "./charts.js";
 import { Diff } from "./diff.js";
 import { Events } from "./events.js";
-import { facts, link, links, list, roughly, until, warnings, when } from "./facts.js";
+import { facts, link, links, list, ran, roughly, until, warnings, when } from "./facts.js";
 import { fullName } from "./jobrow.js";
 import { LogView } from "./logview.js";
 import { TerminalView } from "./terminal.js";
@@ -264,7 +264,7 @@ class JobPage {
     const job = this.job;
     const parts = [`bid ${job.bid}`];
     if (job.machine && active(job)) parts.push(`on ${job.machine}${job.gpus.length > 0 ? `, GPU ${job.gpus.map((g) => g.index).join(", ")}` : ""}`);
-    if (finished(job) && job.run_time !== null && job.state !== "completed") parts.push(`ran ${span(job.run_time)}`);
+    if (finished(job) && ran(job) !== null && job.state !== "completed") parts.push(`ran ${span(ran(job))}`);
     if (job.summary && !failed(job) && !job.waiting) parts.push(job.summary);
     return parts.join(" · ");
   }

@@ -49,7 +49,7 @@ const typed = (job) => (job.argv?.length === 3 && job.argv[0] === "/bin/sh" && j
 
 export function progress(p) {
   const parts = [];
-  if (p.step !== null) parts.push(`step ${number(p.step)}${p.total > 0 ? ` of ${number(p.total)} (${Math.round((100 * p.step) / p.total)} %)` : ""}`);
+  if (p.step !== null) parts.push(`step ${number(p.step)}${p.total > 0 ? ` of ${number(p.total)} (${Math.min(100, Math.round((100 * p.step) / p.total))} %)` : ""}`);
   if (p.rate > 0) parts.push(`${Number(p.rate.toPrecision(3))} steps/s`);
   for (const k of Object.keys(p.metrics ?? {}).sort()) parts.push(`${k} ${number(p.metrics[k])}`);
   return parts.join(", ");
