@@ -1,7 +1,6 @@
 // The dashboard: GPUs, the timeline, the jobs, and what awaits approval.
 
 import { h } from "./dom.js";
-import { see } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
 import { Cloud } from "./cloud.js";
@@ -26,7 +25,6 @@ export function open(el) {
       asking.remove();
       page.hidden = false;
     }
-    see(market.list());
     cloud.update();
     tiles.update();
     timeline.update();

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { become, copy, h, say } from "./dom.js";
 import { active, done, finished, mark, number, percent, since, span } from "./format.js";
-import { colour, see } from "./hue.js";
+import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
 import { acts } from "./acts.js";
@@ -234,7 +234,6 @@ class JobPage {
   update(job) {
     if (this.job && finished(this.job) && !finished(job)) this.round++; // its output goes on
     this.job = job;
-    see([job]);
     const a = this.shown;
     document.title = `#${job.id} ${fullName(job)}: ${job.state} · pasar`;
     become(this.title, h("i", { class: "hue", style: { background: colour(job) } }), h("span", { class: "faint num" }, `#${job.id}`), " ", fullName(job));
