@@ -26,6 +26,13 @@ func TestWordsOfThePagesInABrowser(t *testing.T) {
 		{"how far a job is beyond its estimate", `m.format.done(job({run_time: 50, est_runtime: 40}))`, "0.99"},
 		{"steps beyond the last", `m.jobrow.progress({step: 39, total: 10, rate: null})`, "step 39 of 10 (100 %)"},
 		{"how long a restarted job ran", `m.facts.ran(job({state: "failed", run_time: 18.5, attempts: [attempt(1, "2026-11-30T08:00:00Z", "2026-11-30T08:00:15Z", 15.5), attempt(2, "2026-11-30T08:01:00Z", "2026-11-30T08:01:03Z", 3)]}))`, "3"},
+		{"the colours of a few jobs", `m.hue.hue(job({tags: ["llm"]})) === m.hue.hue(job({name: "else", tags: ["llm", "x"]})) && m.hue.hue(job({name: "run-1"})) === m.hue.hue(job({name: "run-22"}))`, "true"},
+		{"a life with a restart by a person", `(({words, gaps}) => words + " " + gaps.map((g) => (g.to - g.from) / 1000))(m.attempts.life(job({state: "completed", lost: {queue_wait: 12}, attempts: [
+			attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60), attempt(2, "2026-11-30T08:10:12Z", "2026-11-30T08:11:12Z", 60)]}), Date.now()))`, "2 attempts: ran 2m, waited 12s 540"},
+		{"one that waits after such a restart", `(({words, gaps}) => words + " " + gaps.map((g) => (g.to - g.from) / 1000))(m.attempts.life(job({state: "queued", waiting: {since: "2026-11-30T08:10:10Z"}, lost: {queue_wait: 30}, attempts: [
+			attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60)]}), Date.parse("2026-11-30T08:10:30Z")))`, "1 attempt: ran 1m, waited 30s 540"},
+		{"one that was preempted", `m.attempts.life(job({state: "completed", lost: {queue_wait: 130}, attempts: [
+			{...attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60), verdict: {reason: "preempted"}}, attempt(2, "2026-11-30T08:03:10Z", "2026-11-30T08:04:10Z", 60)]}), Date.now()).words`, "2 attempts: ran 2m, waited 2m10s"},
 	} {
 		if got := b.says(c.expression); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
