@@ -2,7 +2,7 @@
 
 import { post, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
-import { h } from "./dom.js";
+import { h, say } from "./dom.js";
 import { fullName } from "./jobrow.js";
 import { Preview } from "./plan.js";
 
@@ -11,10 +11,10 @@ let draft = {};
 const kept = "pasar.directory";
 
 const time = /^([0-9.]+(ms|s|m|h|d|w))+$|^[0-9]+(:[0-9]{1,2}){1,2}$|^[0-9]+-[0-9:]+$/i;
-const size = /^[0-9.]+\s*[kmgt]?i?b?$/i;
+const size = /^[0-9.]+\s*[kmgt](i?b)?$|^0$/i;
 const whole = /^[0-9]+$/;
 const aTime = "write 2h, 90m or 1d12h";
-const aSize = "write a size such as 24G";
+const aSize = "write a size with its unit, such as 24G";
 
 // fieldOf is the field that a refusal is about: it names the command line's flags.
 const flags = { cwd: "cwd", name: "name", tag: "tags", time: "time", mem: "mem", gpus: "gpus", ram: "ram", "gpu-type": "gpu_type", bid: "bid", grace: "grace", "time-limit": "time_limit", after: "after", begin: "begin", retries: "retries", env: "env", key: "key", note: "note", "resume-command": "resume_command" };
@@ -26,7 +26,10 @@ const named = (text, inputs) => text.replace(/^the body: /, "").replace(flag, (a
 export function openSubmit() {
   const inputs = {};
   const errors = {};
-  const changed = () => {
+  const changed = (e) => {
+    const key = Object.keys(inputs).find((k) => inputs[k] === e.target);
+    if (key) wrong(key, null);
+    d.fail(null); // what it said is being mended
     draft = Object.fromEntries(Object.entries(inputs).map(([k, el]) => [k, el.type === "checkbox" ? el.checked : el.value]));
     preview.soon();
   };
@@ -36,7 +39,7 @@ export function openSubmit() {
     else if (draft[key] !== undefined) el.value = draft[key];
     el.addEventListener("input", changed);
     const f = field(label, el, help);
-    errors[key] = h("small", { class: "fieldwrong", id: `${el.id}-error`, hidden: true });
+    errors[key] = h("small", { class: "fieldwrong", id: `${el.id}-error`, role: "alert" });
     f.append(errors[key]);
     el.check = check;
     return f;
@@ -44,29 +47,33 @@ export function openSubmit() {
   const text = (props) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
   const box = () => h("input", { type: "checkbox" });
 
-  // wrong shows what is wrong with a field, beside it; null: nothing.
+  // wrong shows what is wrong with a field, beside it and nowhere else; null: nothing.
   const wrong = (key, message) => {
-    const [el, error] = [inputs[key], errors[key]];
-    error.hidden = !message;
-    error.textContent = message ?? "";
+    const el = inputs[key];
+    say(errors[key], message ?? "");
     if (message) {
       el.setAttribute("aria-invalid", "true");
+      el.setAttribute("aria-errormessage", errors[key].id);
       el.closest("details")?.setAttribute("open", "");
     } else {
       el.removeAttribute("aria-invalid");
+      el.removeAttribute("aria-errormessage");
     }
   };
+
+  // told is an error that a field says already.
+  const told = () => Object.assign(new Error("A field above isn't right yet."), { told: true });
 
   // words are the request, of what is filled in.
   const words = () => {
     const say = (key) => inputs[key].value.trim();
-    let first = null;
+    let right = true;
     for (const [key, el] of Object.entries(inputs)) {
       const message = el.check && say(key) !== "" ? el.check(say(key)) : null;
-      wrong(key, message);
-      if (message) first ??= `${el.labels[0].textContent}: ${message}`;
+      if (message || el.check) wrong(key, message);
+      if (message) right = false;
     }
-    if (first) throw new Error(first);
+    if (!right) throw told();
     const w = { command: ["/bin/sh", "-c", inputs.command.value.trim()] };
     for (const key of ["cwd", "name", "time", "mem", "ram", "gpu_type", "grace", "time_limit", "key", "note", "resume_command"]) if (say(key) !== "") w[key] = say(key);
     for (const key of ["gpus", "bid", "retries"]) if (say(key) !== "") w[key] = Number(say(key));
@@ -83,13 +90,20 @@ export function openSubmit() {
   };
 
   // refused puts a refusal to the field that it names, and says it in this form's words.
+  let refusal = null;
   const refused = (e) => {
+    if (refusal) wrong(refusal, null);
+    refusal = null;
     if (!e?.code) return;
     const [, name] = [...e.message.matchAll(flag), ...(e.hint ?? "").matchAll(flag)][0] ?? [];
     const key = flags[name];
-    if (key && inputs[key]) wrong(key, named(e.message.replace(/^--[a-z-]+:? ?/, ""), inputs));
     e.hint = named((e.hint ?? "").replace("without --cwd the job runs in this one", "an empty field is your home").replace("`pasar guide api` lists the keys", ""), inputs);
-    e.message = named(e.message, inputs);
+    if (key && inputs[key]) {
+      wrong(refusal = key, [named(e.message.replace(/^(the body: )?--[a-z-]+:? ?/, ""), inputs), e.hint].filter(Boolean).join(". "));
+      Object.assign(e, told(), { message: told().message, hint: "" });
+    } else {
+      e.message = named(e.message, inputs);
+    }
   };
 
   const preview = new Preview(() => {
@@ -141,15 +155,16 @@ export function openSubmit() {
     ],
     act: async () => {
       if (inputs.command.value.trim() === "") {
-        wrong("command", "no command is given");
+        wrong("command", "No command is given.");
         command.focus();
-        throw new Error("No command is given.");
+        throw told();
       }
       let job;
       try {
         job = await post("/api/jobs", { ...words(), request });
       } catch (e) {
         refused(e);
+        d.querySelector("[aria-invalid]")?.focus();
         throw e;
       }
       try { localStorage.setItem(kept, inputs.cwd.value.trim()); } catch { /* then not */ }
