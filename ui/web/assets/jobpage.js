@@ -199,7 +199,7 @@ class JobPage {
     this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
     this.once("terminal", has && this.view === "terminal" && [a.attempt, a.started_at !== null], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
     this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
-    this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live) : this.usage.close()));
+    this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live, a.run_time !== null && a.run_time < 20) : this.usage.close()));
     if (latest && job.progress?.at !== this.reported) {
       this.reported = job.progress?.at;
       this.metrics.news();
