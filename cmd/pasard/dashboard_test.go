@@ -77,8 +77,11 @@ func (b *browser) findsJobs(h *home) {
 	b.open("/?state=failed&q=@data") // as a link that somebody was sent
 	b.until(only("2"))
 	b.until(`document.querySelector("#filter").value === "@data"`)
+	b.fill("Filter jobs", "state:bogus")
+	b.read(".jobcard .empty", "There is no state “bogus”")
 	b.fill("Filter jobs", "no such thing")
 	b.read(".jobcard .empty", "No job matches")
+	b.until(`document.querySelector('.filters [data-key="failed"] .num').innerText === "0"`)
 	b.look("a filter that takes nothing")
 	b.press("Clear the filter")
 	b.until(only("1,3,2") + ` && location.search === ""`)

@@ -33,6 +33,9 @@ func TestWordsOfThePagesInABrowser(t *testing.T) {
 			attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60)]}), Date.parse("2026-11-30T08:10:30Z")))`, "1 attempt: ran 1m, waited 30s 540"},
 		{"one that was preempted", `m.attempts.life(job({state: "completed", lost: {queue_wait: 130}, attempts: [
 			{...attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60), verdict: {reason: "preempted"}}, attempt(2, "2026-11-30T08:03:10Z", "2026-11-30T08:04:10Z", 60)]}), Date.now()).words`, "2 attempts: ran 2m, waited 2m10s"},
+		{"a filter of a group", `((w) => m.jobfilter.matches(w, job({group: 20})) && !m.jobfilter.matches(w, job({id: 20})))(m.jobfilter.parse("group:20"))`, "true"},
+		{"a filter of what a row says", `((w) => m.jobfilter.matches(w, job({state: "failed", verdict: {reason: "oom_cuda", summary: "CUDA out of memory"}}), m.jobrow.says))(m.jobfilter.parse("CUDA memory"))`, "true"},
+		{"a state that there isn't", `m.jobfilter.mistaken(m.jobfilter.parse("state:bogus"))`, "There is no state “bogus”. The states are awaiting, queued, starting, running, stopping, paused, completed, failed and cancelled."},
 	} {
 		if got := b.says(c.expression); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)

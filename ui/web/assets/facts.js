@@ -80,7 +80,7 @@ export function facts(job) {
   if (c) row("Checkpoint", when(c.at), c.step !== null && `, step ${number(c.step)}`, c.path && [", ", h("code", {}, c.path)]);
   row("Lost", lost(job));
   row("Waited", job.lost.queue_wait >= 1 && span(Math.round(job.lost.queue_wait)));
-  if (job.group !== null) row("Group", h("a", { href: `/?group=${job.group}` }, `#${job.group}`), job.index !== null && `, index ${job.index}`, job.max_concurrent !== null && `, at most ${job.max_concurrent} at once`);
+  if (job.group !== null) row("Group", h("a", { href: `/?q=group:${job.group}` }, `#${job.group}`), job.index !== null && `, index ${job.index}`, job.max_concurrent !== null && `, at most ${job.max_concurrent} at once`);
   if (job.params) row("Parameters", Object.entries(job.params).map(([k, v]) => h("div", {}, h("code", {}, `${k}=${v}`))));
   if (job.after.length > 0) row("After", list(job.after.slice(0, 20).map((d) => h("span", {}, link(d.job), { any: ", however it ends", fail: ", if it fails" }[d.on]))), job.after.length > 20 && ` and ${job.after.length - 20} more`);
   if (job.begin) row("Begin", when(job.begin));
@@ -89,7 +89,7 @@ export function facts(job) {
   row("Grace", span(job.grace));
   row("Resumes by", job.resume_command !== null && h("code", {}, job.resume_command));
   if (!finished(job) && !job.preemptible) row("Preemptible", "no: it is never stopped for another job");
-  if (job.tags.length > 0) row("Tags", job.tags.map((t) => [h("a", { class: "tag", href: `/?tag=${encodeURIComponent(t)}` }, t), " "]));
+  if (job.tags.length > 0) row("Tags", job.tags.map((t) => [h("a", { class: "tag", href: `/?q=${encodeURIComponent(`@${t}`)}` }, t), " "]));
   row("Note", job.note);
   row("Key", job.key !== null && h("code", {}, job.key));
   return rows;

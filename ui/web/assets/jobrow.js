@@ -79,6 +79,9 @@ function about(job, several) {
   return parts.join("; ");
 }
 
+// says is what a row shows in words.
+export const says = (job, several) => [fullName(job), claim(job.claim), `${job.bid}`, ...when(job), about(job, several)].join(" ");
+
 // when is the time column: what counts, and what else there is to say of it.
 function when(job) {
   if (active(job)) {

@@ -7,8 +7,8 @@ import { active, finished, plural, states } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { fill, put } from "./keyed.js";
-import { matches, parse } from "./jobfilter.js";
-import { columns, group, Row } from "./jobrow.js";
+import { matches, mistaken, parse } from "./jobfilter.js";
+import { columns, group, Row, says } from "./jobrow.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
 import { openSubmit } from "./submit.js";
@@ -145,8 +145,10 @@ export class JobTable {
     return [...open, ...this.market.list().filter((job) => !there.has(job.id))].filter((job) => this.states.size === 0 || this.states.has(job.state));
   }
 
+  takes(job) { return matches(this.words, job, (j) => says(j, this.several)); }
+
   chosen(all) {
-    const list = this.words.length > 0 ? all.filter((job) => matches(this.words, job)) : [...all];
+    const list = this.words.length > 0 ? all.filter((job) => this.takes(job)) : [...all];
     const by = this.sort?.by;
     if (by) {
       const value = new Map(list.map((job) => [job.id, by(job)]));
@@ -156,12 +158,14 @@ export class JobTable {
     return list;
   }
 
+  get several() { return (this.base.status?.machines.length ?? 0) > 1; }
+
   sync() {
     if (!this.base.known || !this.words) return;
     const all = this.all();
     const list = this.chosen(all);
     const shown = list.slice(0, most);
-    const several = (this.base.status?.machines.length ?? 0) > 1;
+    const several = this.several;
     const wanted = new Set(shown.map((job) => job.id));
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     const place = focused ? [...this.body.children].indexOf(focused.closest("tr")) : -1;
@@ -205,8 +209,14 @@ export class JobTable {
     const filtered = this.words.length > 0 || this.states.size > 0;
     const asking = this.market && !this.market.known;
     say(this.count, asking ? "asking …" : list.length === all.length && !filtered ? plural(list.length, "job") : `${plural(list.length, "job")} of ${Math.max(all.length, list.length)}`);
+    // Without words a state's number is that of the whole market; with words that of the jobs listed, and none where they
+    // aren't asked for.
+    const told = new Map();
+    for (const s of states) if (this.words.length === 0) told.set(s, counts[s] ?? 0);
+      else if (this.states.size === 0 || this.states.has(s)) told.set(s, 0);
+    if (this.words.length > 0) for (const job of list) told.set(job.state, (told.get(job.state) ?? 0) + 1);
     fill(this.chips, states.filter((s) => counts[s] > 0 || this.states.has(s)), (s) => h("button", { type: "button", class: "chip", onclick: () => this.toggle(s) }, h("span", { class: "state", dataset: { state: s } }, s), h("span", { class: "num" })),
-      (el, s) => { say(el.lastChild, String(counts[s] ?? 0)); press(el, this.states.has(s)); });
+      (el, s) => { say(el.lastChild, String(told.get(s) ?? "")); press(el, this.states.has(s)); });
     const tags = new Map();
     for (const job of all) if (job.tags.length > 0) tags.set(job.tags[0], tags.get(job.tags[0]) ?? job);
     const named = new Set(this.words.filter((w) => w.kind === "tag" && !w.not).map((w) => w.text));
@@ -237,17 +247,18 @@ export class JobTable {
     const ended = endings.reduce((n, s) => n + (counts[s] ?? 0), 0);
     const known = !this.market || this.market.known;
     const case_ = !known ? "asking" : this.words.length > 0 || this.states.size > 0 ? "filter" : ended > 0 ? "ended" : "never";
-    if (this.nothing.dataset.case === `${case_} ${ended}`) return;
-    this.nothing.dataset.case = `${case_} ${ended}`;
+    const wrong = mistaken(this.words);
+    if (this.nothing.dataset.case === `${case_} ${ended} ${wrong}`) return;
+    this.nothing.dataset.case = `${case_} ${ended} ${wrong}`;
     const content = {
       asking: () => ["asking …"],
-      filter: () => [h("p", {}, "No job matches."), h("button", { type: "button", onclick: () => { this.input.value = ""; this.states.clear(); this.read(); this.tell(true); this.input.focus(); } }, "Clear the filter")],
+      filter: () => [h("p", {}, "No job matches."), wrong && h("p", {}, wrong), h("button", { type: "button", onclick: () => { this.input.value = ""; this.states.clear(); this.read(); this.tell(true); this.input.focus(); } }, "Clear the filter")],
       ended: () => [h("p", {}, "Nothing runs, and nothing waits."), h("button", { type: "button", onclick: () => { this.since = "all"; this.tell(true); } }, `Show ${plural(ended, "job")} that ended`)],
       never: () => [h("p", {}, "The market is open, and nobody has brought a job yet."),
         h("p", {}, "From a shell: ", h("code", {}, "pasar submit python train.py")),
         h("button", { type: "button", class: "primary", onclick: () => openSubmit() }, "Submit the first job")],
     }[case_]();
-    this.nothing.replaceChildren(...content);
+    this.nothing.replaceChildren(...content.filter(Boolean));
   }
 
   toggle(state) {
