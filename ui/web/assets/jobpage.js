@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { become, copy, h, say } from "./dom.js";
-import { active, done, finished, mark, number, percent, since, span } from "./format.js";
+import { active, done, finished, mark, number, percent, since, span, words } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
@@ -129,7 +129,7 @@ class JobPage {
     this.notes = h("div", { class: "notes" });
     this.parts = {
       verdict: part("Verdict"), progress: part("Progress"), attempts: part("Attempts"), usage: part("Usage"), events: part("Events"),
-      facts: part("Facts"), command: part("Command", h("button", { type: "button", class: "small", onclick: () => copy(line(this.job)) }, "Copy")), code: part("Code"),
+      facts: part("Facts"), command: part("Command", h("button", { type: "button", class: "small", onclick: () => copy(words(this.job)) }, "Copy")), code: part("Code"),
     };
     const p = this.parts;
     this.log = new LogView();
@@ -327,9 +327,3 @@ class JobPage {
 const failed = (job) => job.state === "failed";
 
 const sentence = (s) => `${s[0].toUpperCase()}${s.slice(1)}.`;
-
-// line is a command exactly, as a shell needs it.
-function line(job) {
-  if (!job.argv.every((a) => typeof a === "string")) return job.command;
-  return job.argv.map((a) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(a) ? a : `'${a.replaceAll("'", `'\\''`)}'`)).join(" ");
-}

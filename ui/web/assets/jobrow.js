@@ -1,7 +1,7 @@
 // A job's row in the table.
 
 import { h, say } from "./dom.js";
-import { active, claim, clock, done, ended, finished, mark, moment, number, since, span } from "./format.js";
+import { active, claim, clock, done, ended, finished, mark, moment, number, since, span, typed } from "./format.js";
 import { colour } from "./hue.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
@@ -43,9 +43,6 @@ export function fullName(job) {
   if (params.length === 0 && job.index !== null) return `${job.name} ${job.group}[${job.index}]`;
   return `${job.name} ${job.group}{${[job.index, ...params].filter((w) => w !== null).join(",")}}`;
 }
-
-// typed is a job's command as it was typed: of a line for the shell, the line.
-const typed = (job) => (job.argv?.length === 3 && job.argv[0] === "/bin/sh" && job.argv[1] === "-c" && typeof job.argv[2] === "string" ? job.argv[2] : job.command);
 
 export function progress(p) {
   const parts = [];
@@ -126,7 +123,7 @@ export class Row {
     const cell = (name, ...children) => h("td", { class: `c-${name}`, role: "cell" }, children);
     this.el = h("tr", { role: "row", dataset: { job: job.id } },
       h("th", { class: "c-id", scope: "row", role: "rowheader" }, this.number),
-      cell("name", this.dot, this.link, this.tags),
+      cell("name", h("span", { class: "namebox" }, this.dot, this.link, this.tags)),
       cell("state", this.state),
       cell("bid num", this.bid),
       cell("claim", this.claim),
@@ -139,7 +136,9 @@ export class Row {
   update(job, several = false) {
     this.job = job;
     this.stale = false;
-    say(this.link, fullName(job));
+    const name = fullName(job);
+    say(this.link, name);
+    if (this.link.title !== name) this.link.title = name;
     say(this.tags, job.tags.map((t) => `@${t}`).join(" "));
     const c = colour(job);
     if (c !== this.colour) this.dot.style.setProperty("--c", this.colour = c);
