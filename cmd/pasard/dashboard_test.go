@@ -30,7 +30,9 @@ func (b *browser) firstJob() {
 	b.press("Submit the first job")
 	b.click("dialog button", "Submit")
 	b.read("dialog .fieldwrong", "No command is given")
-	once := func(text string) { b.until(`document.querySelector("dialog").innerText.split(` + js(text) + `).length === 2`) }
+	once := func(text string) {
+		b.until(`document.querySelector("dialog").innerText.split(` + js(text) + `).length === 2`)
+	}
 	gone := func(text string) { b.until(`!document.querySelector("dialog").innerText.includes(` + js(text) + `)`) }
 	once("No command is given")
 	b.fill("Command", "echo it ran; sleep 600")
@@ -136,10 +138,20 @@ func (b *browser) keepsItsPlace(h *home) {
 	b.typeText("k")
 	b.until(`document.activeElement.closest("tr") === document.querySelectorAll("tr[data-job]")[1]`)
 	b.look("more jobs than are listed")
+	eval[bool](b, `(scrollBy({top: 200, behavior: "instant"}), true)`)
+	at := eval[string](b, `document.activeElement.closest("tr").dataset.job`)
+	top := eval[float64](b, `document.activeElement.getBoundingClientRect().top`)
 	b.typeText("\r")
 	b.until(`location.pathname.startsWith("/jobs/")`)
 	eval[bool](b, `history.back() ?? true`)
-	b.see(`tr[data-job="1"]`, "")
+	b.until(`document.activeElement.closest("tr")?.dataset.job === ` + js(at))
+	b.until(fmt.Sprintf(`Math.abs(document.activeElement.getBoundingClientRect().top - %v) < 3`, top))
+	b.fill("Filter jobs", "many")
+	b.until(`location.search === "?q=many"`)
+	b.typeText("\u001b")
+	b.until(`location.search === "" && document.querySelector("#filter").value === "" && document.activeElement.id === "filter"`)
+	b.typeText("\u001b")
+	b.until(`document.activeElement.id !== "filter"`)
 }
 
 // goesThroughTime: the timeline can be read and moved with the keys alone.

@@ -8,12 +8,15 @@ import { JobTable } from "./jobtable.js";
 import { Tiles } from "./tiles.js";
 import { Timeline } from "./timeline.js";
 
-export function open(el) {
+let left = null; // where the reader was when the page was left
+
+export function open(el, { back }) {
   const market = new Market({ limit: 500 });
   const tiles = new Tiles(market);
   const cloud = new Cloud(market);
   const timeline = new Timeline(market, address);
   const table = new JobTable(market, address);
+  if (back) table.back = left;
   const asking = h("p", { class: "empty" }, "asking …");
   const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, cloud.el, tiles.el, timeline.el, table.el);
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
@@ -59,6 +62,7 @@ export function open(el) {
     query,
     keys: table.keys,
     close() {
+      left = table.place();
       document.removeEventListener("pasar:submitted", fresh);
       cloud.close();
       tiles.close();

@@ -27,8 +27,9 @@ export class JobTable {
     this.rows = new Map();
     this.market = null; // of its own, while the filter asks for what base hasn't
     this.current = 0; // the job that keys are about
+    this.back = null; // a place that the page is to show again
     this.draw = frame(() => this.sync());
-    this.input = h("input", { type: "search", id: "filter", placeholder: "words, #42, @tag, by:ada", "aria-label": "Filter jobs", autocomplete: "off", spellcheck: "false", oninput: () => { this.read(); this.told(); } });
+    this.input = h("input", { type: "search", id: "filter", placeholder: "words, #42, @tag, by:ada", "aria-label": "Filter jobs", autocomplete: "off", spellcheck: "false", oninput: () => { this.read(); this.told(); }, onkeydown: (e) => this.leave(e) });
     this.told = late(() => this.tell(false), 300);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "States" });
     this.tagChips = h("div", { class: "chips", role: "group", "aria-label": "Tags" });
@@ -199,6 +200,7 @@ export class JobTable {
     if (late) this.draw(); // the rest in the next frames
     this.choose(this.rows.get(this.current)?.el);
     this.say(all, list);
+    if (this.back && !late && !(this.market && !this.market.known)) this.goBack();
     if (this.wanted && this.rows.has(this.wanted)) this.reveal(this.wanted);
   }
 
@@ -285,6 +287,16 @@ export class JobTable {
     this.tell(true);
   }
 
+  // leave clears the filter on Escape, and leaves it on the next.
+  leave(e) {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    if (this.input.value === "") return this.input.blur();
+    this.input.value = "";
+    this.read();
+    this.told();
+  }
+
   row(tr) { return this.rows.get(Number(tr?.dataset.job)); }
 
   // choose makes a row the one that keys are about.
@@ -311,6 +323,21 @@ export class JobTable {
     if (!row) toast("Choose a job first: j and k go from one to the next.");
     else if (finished(row.job)) toast(`#${row.job.id} has ended.`);
     else open(row.job);
+  }
+
+  // place is where the reader is: at which job, how far down that or the page is, and whether it has the focus.
+  place() {
+    const row = this.rows.get(this.current);
+    return { id: row ? this.current : 0, top: row ? row.el.getBoundingClientRect().top : 0, scroll: scrollY, focus: Boolean(row?.el.contains(document.activeElement)) };
+  }
+
+  goBack() {
+    const { id, top, scroll, focus } = this.back;
+    this.back = null;
+    const row = this.rows.get(id);
+    this.choose(row?.el);
+    scrollTo({ top: row ? scrollY + row.el.getBoundingClientRect().top - top : scroll, behavior: "instant" });
+    if (focus) row?.link.focus({ preventScroll: true });
   }
 
   // reveal shows a job that has just come, once it is there.
