@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,4 +151,16 @@ func (b *browser) waitingJob(h *home) {
 	b.see(`.state[data-state="completed"]`, "")
 	b.read(".log", "it ran")
 	b.see("button", "Restart")
+
+	b.press("Submit another…")
+	b.read("dialog h2", "another like #3 later")
+	b.read("dialog", "the environment, which isn't known")
+	if got := eval[[]string](b, `["Command", "Name", "GPUs", "Bid", "Grace"].map((t) => [...document.querySelectorAll("dialog label")].find((l) => l.innerText === t || l.textContent === t).control.value)`); fmt.Sprint(got) != "[sh -c 'echo it ran' later 0 1000 2m]" {
+		b.t.Errorf("the form of another job has %q", got)
+	}
+	b.read("dialog .preview", "would start now")
+	b.look("a job like another")
+	b.fill("Name", "again")
+	b.click("dialog button", "Submit")
+	b.read("#said", "Submitted #4 again")
 }

@@ -3,6 +3,7 @@
 import { post, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h, say } from "./dom.js";
+import { exactly, sized, typed, words as command } from "./format.js";
 import { fullName } from "./jobrow.js";
 import { Preview } from "./plan.js";
 
@@ -23,20 +24,35 @@ const flag = /--([a-z-]+)/g;
 // named says a text with the fields' names for the command line's flags.
 const named = (text, inputs) => text.replace(/^the body: /, "").replace(flag, (all, name) => (inputs[flags[name]] ? inputs[flags[name]].labels[0].textContent : all));
 
-export function openSubmit() {
+// another is what the form says for another job like one that there is. The environment that it was submitted with isn't
+// known, and a key would make it the same job.
+function another(job) {
+  const c = job.claim;
+  return {
+    command: typed(job) === job.command ? command(job) : typed(job), cwd: typeof job.cwd === "string" ? job.cwd : "", name: job.name, tags: job.tags.join(" "),
+    gpus: String(c.kind === "none" ? 0 : c.gpus), mem: c.auto ? "auto" : c.mem !== null ? sized(c.mem) : "", ram: c.ram ? sized(c.ram) : "", gpu_type: c.type ?? "",
+    time: job.est_source === "estimate" ? exactly(job.est_runtime) : "", bid: String(job.bid), retries: job.retries.max > 0 ? String(job.retries.max) : "", preempt: job.preempt,
+    grace: exactly(job.grace), time_limit: job.time_limit > 0 ? exactly(job.time_limit) : "", after: job.after.map((d) => (d.on === "ok" ? d.job : `${d.job}:${d.on}`)).join(", "),
+    note: job.note ?? "", resume_command: job.resume_command ?? "", pausable: job.pausable,
+  };
+}
+
+// openSubmit asks for a job, or for another like one that there is.
+export function openSubmit(like = null) {
+  const filled = like ? another(like) : draft;
   const inputs = {};
   const errors = {};
   const changed = (e) => {
     const key = Object.keys(inputs).find((k) => inputs[k] === e.target);
     if (key) wrong(key, null);
     d.fail(null); // what it said is being mended
-    draft = Object.fromEntries(Object.entries(inputs).map(([k, el]) => [k, el.type === "checkbox" ? el.checked : el.value]));
+    if (!like) draft = Object.fromEntries(Object.entries(inputs).map(([k, el]) => [k, el.type === "checkbox" ? el.checked : el.value]));
     preview.soon();
   };
   const add = (key, label, el, help, check) => {
     inputs[key] = el;
-    if (el.type === "checkbox") el.checked = draft[key] ?? false;
-    else if (draft[key] !== undefined) el.value = draft[key];
+    if (el.type === "checkbox") el.checked = filled[key] ?? false;
+    else if (filled[key] !== undefined) el.value = filled[key];
     el.addEventListener("input", changed);
     const f = field(label, el, help);
     errors[key] = h("small", { class: "fieldwrong", id: `${el.id}-error`, role: "alert" });
@@ -112,15 +128,16 @@ export function openSubmit() {
     return post("/api/jobs", { ...w, dry_run: true });
   }, { idle: "When it would start is shown here.", isNew: true, refused });
   const request = requestID();
-  if (draft.cwd === undefined) {
-    try { draft.cwd = localStorage.getItem(kept) ?? ""; } catch { /* it may be forbidden */ }
+  if (filled.cwd === undefined) {
+    try { filled.cwd = localStorage.getItem(kept) ?? ""; } catch { /* it may be forbidden */ }
   }
 
-  const command = h("textarea", { rows: 2, autofocus: true, spellcheck: "false", autocomplete: "off", placeholder: "python train.py --epochs 3" });
+  const line = h("textarea", { rows: 2, autofocus: true, spellcheck: "false", autocomplete: "off", placeholder: "python train.py --epochs 3" });
   const d = dialog({
-    title: "Submit a job", wide: true, action: "Submit",
+    title: like ? `Submit another like #${like.id} ${fullName(like)}` : "Submit a job", wide: true, action: "Submit",
     form: () => [
-      add("command", "Command", command, "a line for the shell, as you would type it; it runs with the daemon's environment"),
+      like ? h("p", { class: "faint" }, "It is filled in from that job, except for the environment, which isn't known any more: say under More what it needs beside the daemon's own.") : "",
+      add("command", "Command", line, "a line for the shell, as you would type it; it runs with the daemon's environment"),
       h("div", { class: "fields" },
         add("cwd", "Directory", text({ placeholder: "projects/llm" }), "below your home unless it begins with /"),
         add("name", "Name", text({ placeholder: "that of the program or script" })),
@@ -134,7 +151,7 @@ export function openSubmit() {
         add("bid", "Bid", text({ inputmode: "numeric", placeholder: "the usual one" }), "higher starts first", (v) => (/^-?[0-9]{1,15}$/.test(v) ? null : "a whole number")),
         add("retries", "Retries", text({ inputmode: "numeric", placeholder: "0" }), "when it fails for what may pass", (v) => (whole.test(v) ? null : "a whole number")),
         add("preempt", "Preempt", box(), "it may stop running jobs with a lower bid, once")),
-      h("details", { class: "moreopts", open: ["grace", "time_limit", "after", "begin", "key", "note", "env", "gpu_type", "resume_command"].some((k) => draft[k]) || draft.hold || draft.pausable },
+      h("details", { class: "moreopts", open: ["grace", "time_limit", "after", "begin", "key", "note", "env", "gpu_type", "resume_command"].some((k) => filled[k] && !(like && k === "grace")) || filled.hold || filled.pausable },
         h("summary", {}, "More"),
         h("div", { class: "fields" },
           add("grace", "Grace", text({ placeholder: "2m" }), "between the request to stop and SIGKILL", (v) => (time.test(v) ? null : aTime)),
@@ -156,7 +173,7 @@ export function openSubmit() {
     act: async () => {
       if (inputs.command.value.trim() === "") {
         wrong("command", "No command is given.");
-        command.focus();
+        line.focus();
         throw told();
       }
       let job;
@@ -168,12 +185,12 @@ export function openSubmit() {
         throw e;
       }
       try { localStorage.setItem(kept, inputs.cwd.value.trim()); } catch { /* then not */ }
-      draft = {};
+      if (!like) draft = {};
       document.dispatchEvent(new CustomEvent("pasar:submitted", { detail: job.id }));
       return ["Submitted ", h("a", { href: `/jobs/${job.id}` }, `#${job.id} ${fullName(job)}`), job.waiting ? `: ${job.waiting.sentence}` : ""];
     },
   });
-  command.addEventListener("keydown", (e) => {
+  line.addEventListener("keydown", (e) => {
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); d.querySelector("form").requestSubmit(); }
   });
   preview.soon();
