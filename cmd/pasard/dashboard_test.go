@@ -74,6 +74,17 @@ func (b *browser) findsJobs(h *home) {
 	only := func(ids string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("tr[data-job]")].map((r) => r.dataset.job).join() === %s`, js(ids))
 	}
+	if eval[bool](b, `matchMedia("(max-width: 48rem)").matches === Boolean(document.querySelector(".timeline").compareDocumentPosition(document.querySelector(".jobcard")) & Node.DOCUMENT_POSITION_FOLLOWING)`) {
+		b.t.Error("on a phone jobs come before the timeline, and elsewhere behind it")
+	}
+	if eval[bool](b, `matchMedia("(max-width: 48rem)").matches`) {
+		b.until(`!document.querySelector(".tile .tilefacts").checkVisibility()`)
+		b.click(`.tilemore[aria-expanded="false"]`, "")
+		b.until(`document.querySelector(".tile.open .tilefacts").checkVisibility()`)
+	}
+	if top := eval[float64](b, `document.querySelector("tr[data-job]").getBoundingClientRect().top + scrollY`); top > 800 {
+		b.t.Errorf("the first job is at %v", top)
+	}
 	b.click(`.filters [data-key="failed"]`, "")
 	b.until(only("2") + ` && location.search === "?state=failed"`)
 	b.open("/?state=failed&q=@data") // as a link that somebody was sent

@@ -19,6 +19,10 @@ export function open(el, { back }) {
   if (back) table.back = left;
   const asking = h("p", { class: "empty" }, "asking …");
   const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, cloud.el, tiles.el, timeline.el, table.el);
+  const phone = matchMedia("(max-width: 48rem)"); // there jobs come first
+  const place = () => (phone.matches ? table : tiles).el.after(timeline.el);
+  phone.addEventListener("change", place);
+  place();
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
@@ -63,6 +67,7 @@ export function open(el, { back }) {
     keys: table.keys,
     close() {
       left = table.place();
+      phone.removeEventListener("change", place);
       document.removeEventListener("pasar:submitted", fresh);
       cloud.close();
       tiles.close();
