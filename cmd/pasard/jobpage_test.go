@@ -77,6 +77,7 @@ func (b *browser) failedJob(h *home) {
 	b.click("dialog button", "Restart")
 	b.read("table.attempts", "2")
 	b.read(".jobhead .sub", "bid 1234")
+	b.read("section.part-verdict", "Attempt 2 of 2") // then nothing moves any more
 	b.click("table.attempts a", "attempt 1")
 	b.until(`location.search === "?attempt=1"`)
 	b.read("section.part-verdict", "Attempt 1 of 2")
@@ -103,6 +104,14 @@ func (b *browser) terminalOf(h *home) {
 	b.keys(0, "h", "e", "l", "l", "o", "Enter")
 	b.read(".xterm-rows", "got <hello>")
 	b.look("a terminal that is held")
+	if phone := eval[bool](b, `matchMedia("(pointer: coarse)").matches`); phone {
+		b.press("Tab")
+		b.keys(0, "x", "Enter")
+		b.read(".xterm-rows", "x>")
+		b.until(`document.activeElement.closest(".xterm") !== null && !document.querySelector(".terminal").innerText.includes("Esc,")`)
+	} else if eval[bool](b, `document.querySelector(".pad").checkVisibility()`) {
+		b.t.Error("there are keys for who has a keyboard")
+	}
 	b.keys(ctrl, "]")
 	b.keys(0, "d")
 	b.until(`document.activeElement.innerText === "Release control"`)
