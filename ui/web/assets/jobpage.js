@@ -297,7 +297,6 @@ class JobPage {
     const part = done({ ...job, progress: p });
     const body = this.far;
     this.parts.progress.el.hidden = job.attempts.length === 0 || finished(job) && part === null && this.metrics.nothing;
-    this.parts.progress.el.classList.toggle("bare", !p && part === null);
     if (!p && part === null) {
       become(body, h("p", { class: "faint" }, finished(job) ? "It reported no progress." : ["It reports no progress; ", h("code", {}, "pasar guide jobs"), " says how a program can."]));
       return;
