@@ -29,8 +29,27 @@ func (b *browser) firstJob() {
 	b.look("an empty market")
 	b.press("Submit the first job")
 	b.click("dialog button", "Submit")
-	b.read("dialog .error", "No command is given")
+	b.read("dialog .fieldwrong", "No command is given")
+	once := func(text string) {
+		b.until(`document.querySelector("dialog").innerText.split(` + js(text) + `).length === 2`)
+	}
+	gone := func(text string) { b.until(`!document.querySelector("dialog").innerText.includes(` + js(text) + `)`) }
+	once("No command is given")
 	b.fill("Command", "echo it ran; sleep 600")
+	gone("No command is given")
+	b.pardon("status of 400")
+	b.fill("Directory", "/nope")
+	b.read("dialog .fieldwrong", "/nope")
+	once("/nope")
+	b.click("dialog button", "Submit")
+	b.until(`document.activeElement === document.querySelector("dialog [aria-invalid]")`)
+	once("/nope")
+	b.fill("Directory", " ")
+	gone("/nope")
+	b.fill("GPU memory", "24")
+	b.read("dialog .fieldwrong", "with its unit")
+	b.fill("GPU memory", " ")
+	gone("with its unit")
 	b.fill("Name", "from-the-page")
 	b.fill("GPUs", "none")
 	b.read("dialog .fieldwrong", "a whole number")
@@ -55,13 +74,27 @@ func (b *browser) findsJobs(h *home) {
 	only := func(ids string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("tr[data-job]")].map((r) => r.dataset.job).join() === %s`, js(ids))
 	}
+	if eval[bool](b, `matchMedia("(max-width: 48rem)").matches === Boolean(document.querySelector(".timeline").compareDocumentPosition(document.querySelector(".jobcard")) & Node.DOCUMENT_POSITION_FOLLOWING)`) {
+		b.t.Error("on a phone jobs come before the timeline, and elsewhere behind it")
+	}
+	if eval[bool](b, `matchMedia("(max-width: 48rem)").matches`) {
+		b.until(`!document.querySelector(".tile .tilefacts").checkVisibility()`)
+		b.click(`.tilemore[aria-expanded="false"]`, "")
+		b.until(`document.querySelector(".tile.open .tilefacts").checkVisibility()`)
+	}
+	if top := eval[float64](b, `document.querySelector("tr[data-job]").getBoundingClientRect().top + scrollY`); top > 800 {
+		b.t.Errorf("the first job is at %v", top)
+	}
 	b.click(`.filters [data-key="failed"]`, "")
 	b.until(only("2") + ` && location.search === "?state=failed"`)
 	b.open("/?state=failed&q=@data") // as a link that somebody was sent
 	b.until(only("2"))
 	b.until(`document.querySelector("#filter").value === "@data"`)
+	b.fill("Filter jobs", "state:bogus")
+	b.read(".jobcard .empty", "There is no state “bogus”")
 	b.fill("Filter jobs", "no such thing")
 	b.read(".jobcard .empty", "No job matches")
+	b.until(`document.querySelector('.filters [data-key="failed"] .num').innerText === "0"`)
 	b.look("a filter that takes nothing")
 	b.press("Clear the filter")
 	b.until(only("1,3,2") + ` && location.search === ""`)
@@ -116,10 +149,20 @@ func (b *browser) keepsItsPlace(h *home) {
 	b.typeText("k")
 	b.until(`document.activeElement.closest("tr") === document.querySelectorAll("tr[data-job]")[1]`)
 	b.look("more jobs than are listed")
+	eval[bool](b, `(scrollBy({top: 200, behavior: "instant"}), true)`)
+	at := eval[string](b, `document.activeElement.closest("tr").dataset.job`)
+	top := eval[float64](b, `document.activeElement.getBoundingClientRect().top`)
 	b.typeText("\r")
 	b.until(`location.pathname.startsWith("/jobs/")`)
 	eval[bool](b, `history.back() ?? true`)
-	b.see(`tr[data-job="1"]`, "")
+	b.until(`document.activeElement.closest("tr")?.dataset.job === ` + js(at))
+	b.until(fmt.Sprintf(`Math.abs(document.activeElement.getBoundingClientRect().top - %v) < 3`, top))
+	b.fill("Filter jobs", "many")
+	b.until(`location.search === "?q=many"`)
+	b.typeText("\u001b")
+	b.until(`location.search === "" && document.querySelector("#filter").value === "" && document.activeElement.id === "filter"`)
+	b.typeText("\u001b")
+	b.until(`document.activeElement.id !== "filter"`)
 }
 
 // goesThroughTime: the timeline can be read and moved with the keys alone.

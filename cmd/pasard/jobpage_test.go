@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,6 +77,7 @@ func (b *browser) failedJob(h *home) {
 	b.click("dialog button", "Restart")
 	b.read("table.attempts", "2")
 	b.read(".jobhead .sub", "bid 1234")
+	b.read("section.part-verdict", "Attempt 2 of 2") // then nothing moves any more
 	b.click("table.attempts a", "attempt 1")
 	b.until(`location.search === "?attempt=1"`)
 	b.read("section.part-verdict", "Attempt 1 of 2")
@@ -102,6 +104,14 @@ func (b *browser) terminalOf(h *home) {
 	b.keys(0, "h", "e", "l", "l", "o", "Enter")
 	b.read(".xterm-rows", "got <hello>")
 	b.look("a terminal that is held")
+	if phone := eval[bool](b, `matchMedia("(pointer: coarse)").matches`); phone {
+		b.press("Tab")
+		b.keys(0, "x", "Enter")
+		b.read(".xterm-rows", "x>")
+		b.until(`document.activeElement.closest(".xterm") !== null && !document.querySelector(".terminal").innerText.includes("Esc,")`)
+	} else if eval[bool](b, `document.querySelector(".pad").checkVisibility()`) {
+		b.t.Error("there are keys for who has a keyboard")
+	}
 	b.keys(ctrl, "]")
 	b.keys(0, "d")
 	b.until(`document.activeElement.innerText === "Release control"`)
@@ -150,4 +160,16 @@ func (b *browser) waitingJob(h *home) {
 	b.see(`.state[data-state="completed"]`, "")
 	b.read(".log", "it ran")
 	b.see("button", "Restart")
+
+	b.press("Submit another…")
+	b.read("dialog h2", "another like #3 later")
+	b.read("dialog", "the environment, which isn't known")
+	if got := eval[[]string](b, `["Command", "Name", "GPUs", "Bid", "Grace"].map((t) => [...document.querySelectorAll("dialog label")].find((l) => l.innerText === t || l.textContent === t).control.value)`); fmt.Sprint(got) != "[sh -c 'echo it ran' later 0 1000 2m]" {
+		b.t.Errorf("the form of another job has %q", got)
+	}
+	b.read("dialog .preview", "would start now")
+	b.look("a job like another")
+	b.fill("Name", "again")
+	b.click("dialog button", "Submit")
+	b.read("#said", "Submitted #4 again")
 }

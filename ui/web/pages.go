@@ -18,6 +18,7 @@ var assets embed.FS
 var pageRoutes = []route{
 	{"GET /{$}", visitors, index},
 	{"GET /jobs/{id}", visitors, index},
+	{"GET /assets/signin.css", anybody, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, "signin.css") }},
 	{"GET /assets/{file...}", visitors, func(_ *Server, w http.ResponseWriter, r *http.Request) error { return asset(w, r, r.PathValue("file")) }},
 }
 

@@ -17,7 +17,7 @@ func visits(r *http.Request) bool {
 	return r.Method == http.MethodGet && slices.Contains(forPeople, r.Pattern) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// It is made of nothing but itself: who isn't signed in gets no style sheet either.
+// It is made of itself and of one style sheet, the only file that who isn't signed in gets.
 var sentAway = template.Must(template.New("sent away").Parse(`<!doctype html>
 <html lang="en">
 <head>
@@ -25,12 +25,14 @@ var sentAway = template.Must(template.New("sent away").Parse(`<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>pasar</title>
+<link rel="stylesheet" href="/assets/signin.css">
 </head>
 <body>
 <main>
 <h1>This is pasar</h1>
 <p>{{.Message}}.</p>
 <p>Run <code>pasar web</code> on the machine whose jobs these are: it opens this page signed in, or prints a link that does.</p>
+<p>On another machine than this one, <code>ssh -L 8750:127.0.0.1:8750 that-machine</code> first brings its pages here; the link then opens in this browser.</p>
 </main>
 </body>
 </html>

@@ -23,7 +23,10 @@ func TestABrowserThatIsNotSignedInIsToldHowInAPage(t *testing.T) {
 		if w.Code != status || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(got, "<code>pasar web</code>") {
 			t.Errorf("%s: %d %s %q", path, w.Code, w.Header().Get("Content-Type"), got)
 		}
-		if strings.Contains(got, "<script") || strings.Contains(got, "style") {
+		if !strings.Contains(got, "ssh -L 8750:127.0.0.1:8750") || !strings.Contains(got, `<link rel="stylesheet" href="/assets/signin.css">`) {
+			t.Errorf("%s: %q", path, got)
+		}
+		if strings.Contains(got, "<script") || strings.Contains(got, "<style") || strings.Contains(got, "style=") {
 			t.Errorf("%s: the page asks for what its policy refuses: %q", path, got)
 		}
 		for _, kind := range []string{"", "*/*", "application/json"} {
@@ -32,7 +35,10 @@ func TestABrowserThatIsNotSignedInIsToldHowInAPage(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/api/status", "/assets/app.js", "/nothing"} {
+	if w := ask(t, s, "GET", "/assets/signin.css", "", stranger); w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
+		t.Errorf("its style sheet: %d %s", w.Code, w.Header().Get("Content-Type"))
+	}
+	for _, path := range []string{"/assets/base.css", "/api/status", "/assets/app.js", "/nothing"} {
 		if w := ask(t, s, "GET", path, "", accept(browser)); w.Code != 401 || w.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
 		}

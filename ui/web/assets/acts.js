@@ -6,6 +6,7 @@ import { active, finished } from "./format.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
 import { openRestart } from "./restart.js";
+import { openSubmit } from "./submit.js";
 
 // act asks for a change that needs no words, and says what came of it.
 async function act(job, verb, done) {
@@ -34,6 +35,7 @@ export function acts(job) {
   if (finished(job)) {
     add("Restart", restart, "primary");
     add("Restart with…", openRestart);
+    add("Submit another…", openSubmit);
     return list;
   }
   add("Bid", openBid);
@@ -46,6 +48,7 @@ export function acts(job) {
       add("Hold", hold);
     }
   }
+  add("Submit another…", openSubmit);
   add("Cancel job", openCancel, active(job) ? "warn" : "");
   return list;
 }

@@ -8,7 +8,8 @@ import * as dashboard from "./dashboard.js";
 import * as jobpage from "./jobpage.js";
 import { openSubmit } from "./submit.js";
 
-// A page module has open(el, params), which fills el and returns { title, close(), keys }: keys are [key, what it does, f].
+// A page module has open(el, params), which fills el and returns { title, close(), keys }: keys are [key, what it does, f]. With
+// back it was left before, and is as it was then.
 const routes = [
   [/^\/$/, dashboard, () => ({})],
   [/^\/jobs\/([1-9][0-9]*)$/, jobpage, (m) => ({ id: Number(m[1]) })],
@@ -18,7 +19,7 @@ const main = document.getElementById("page");
 let page = null;
 let shown = "";
 
-function show({ focus = true } = {}) {
+function show({ focus = true, back = false } = {}) {
   const path = location.pathname;
   if (page && path === shown) {
     page.query?.(new URLSearchParams(location.search));
@@ -31,7 +32,7 @@ function show({ focus = true } = {}) {
   for (const [pattern, module, params] of routes) {
     const m = pattern.exec(path);
     if (!m) continue;
-    page = module.open(main, params(m));
+    page = module.open(main, { ...params(m), back });
     document.title = page.title;
     window.scrollTo(0, 0);
     if (focus) main.focus({ preventScroll: true });
@@ -54,7 +55,7 @@ document.addEventListener("click", (e) => {
   e.preventDefault();
   if (a.pathname + a.search !== location.pathname + location.search) go(a.pathname + a.search);
 });
-window.addEventListener("popstate", () => show());
+window.addEventListener("popstate", () => show({ back: true }));
 
 // everywhere are the keys that work on each page.
 const everywhere = [

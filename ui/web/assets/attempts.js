@@ -7,17 +7,24 @@ import { gpus, when } from "./facts.js";
 
 const ms = (at) => new Date(at).getTime();
 
-// life is what a job did when, in milliseconds. Between its phases it waits.
+// life is what a job did when, in milliseconds. Between its phases it waits, except in its gaps: there it had ended, or was
+// paused, and nobody had started it again.
 export function life(job, now) {
-  const l = { from: ms(job.created), to: now, phases: [], failed: [], ran: 0, lost: 0, waited: 0 };
+  const l = { from: ms(job.created), to: now, phases: [], failed: [], gaps: [], ran: 0, lost: 0, waited: 0 };
   const last = job.attempts.at(-1);
   if (last?.ended_at && finished(job)) l.to = ms(last.ended_at);
   let until = l.from;
+  let before = null; // the attempt before a wait
+  const waits = [];
+  const wait = (to, rested = null) => {
+    if (to > until) waits.push({ from: until, to, rested, maybe: before !== null && before.verdict?.reason !== "preempted" });
+  };
   job.attempts.forEach((a, i) => {
     let from = Math.max(until, ms(a.started_at ?? a.launched_at));
     const to = a.ended_at ? ms(a.ended_at) : i + 1 < job.attempts.length ? ms(job.attempts[i + 1].launched_at) : l.to;
     if (from >= to) return;
-    l.waited += from - until;
+    wait(from);
+    before = a;
     l.ran += to - from;
     until = to;
     l.phases.push({ kind: "ran", attempt: a.attempt, from, to });
@@ -34,17 +41,33 @@ export function life(job, now) {
       l.phases.push({ kind: "lost", attempt: a.attempt, from: to - wasted, to });
     }
   });
-  if (until < l.to && !finished(job)) l.waited += l.to - until;
-  if (job.lost.queue_wait > 0) l.waited = Math.max(job.lost.queue_wait * 1000, job.state === "queued" ? l.waited : 0); // between a failure and somebody's restart it didn't wait
+  const since = job.state === "queued" && job.waiting?.since ? ms(job.waiting.since) : null;
+  if (!finished(job)) wait(l.to, job.state === "paused" ? l.to - until : before && since > until ? since - until : null);
+  rest(l, waits, Math.max(0, job.lost.queue_wait * 1000 - (since === null ? 0 : now - since)));
   l.words = `${plural(job.attempts.length, "attempt")}: ${[["ran", l.ran], ["lost", l.lost], ["waited", l.waited]].filter(([, t]) => t >= 500).map(([what, t]) => `${what} ${span(Math.round(t / 1000))}`).join(", ")}`.replace(/: $/, "");
   return l;
 }
 
-// bar draws a life.
+// rest tells waits from gaps. How long a job waited before its attempts in all is known: the rest of the time before them
+// went by behind attempts with which the job had ended, each time before it began to wait again.
+function rest(l, waits, queued) {
+  const open = waits.filter((w) => w.rested === null);
+  const maybe = open.filter((w) => w.maybe);
+  const sum = (list) => list.reduce((t, w) => t + w.to - w.from, 0);
+  const part = Math.min(1, Math.max(0, sum(open) - queued) / (sum(maybe) || 1));
+  for (const w of waits) {
+    const rested = Math.min(w.to - w.from, w.rested ?? (w.maybe ? part * (w.to - w.from) : 0));
+    if (rested > 0) l.gaps.push({ from: w.from, to: w.from + rested });
+    l.waited += w.to - w.from - rested;
+  }
+}
+
+// bar draws a life, without its gaps.
 export function bar(job, now = Date.now()) {
   const l = life(job, now);
   const width = 1000;
-  const x = (t) => (width * (t - l.from)) / Math.max(1, l.to - l.from);
+  const lived = (t) => t - l.from - l.gaps.reduce((sum, g) => sum + Math.max(0, Math.min(t, g.to) - g.from), 0);
+  const x = (t) => (width * lived(t)) / Math.max(1, lived(l.to));
   const rect = (p) => svg("rect", { class: p.kind, x: Math.min(width - 2, x(p.from)), y: 0, width: Math.max(2, x(p.to) - x(p.from)), height: 18 });
   const order = [...l.phases.filter((p) => p.kind === "ran"), ...l.phases.filter((p) => p.kind === "lost")]; // what is lost is part of what ran
   return h("figure", { class: "life" },

@@ -246,10 +246,10 @@ export class Usage {
     this.id = null;
   }
 
-  // show draws that of an attempt; live: it goes on.
-  show(id, attempt, live) {
+  // show draws that of an attempt; live: it goes on; brief: it was over too soon to be measured.
+  show(id, attempt, live, brief) {
     this.close();
-    Object.assign(this, { id, attempt, live });
+    Object.assign(this, { id, attempt, live, brief });
     const time = (x) => clock(x * 1000);
     const i = 2 ** 20;
     this.memory = new Chart({ name: "Memory", time: true, x: time, min: 0, value: bytes, unit: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576].map((n) => n * i),
@@ -287,7 +287,7 @@ export class Usage {
 
   draw(points) {
     if (points.length === 0 || points.every((p) => p.gpu === null && p.host === null && p.use === null)) {
-      this.nothing(this.live ? "Nothing has been measured yet." : "What it used is not known any more.");
+      this.nothing(this.live ? "Nothing has been measured yet." : this.brief ? "It was over before anybody measured it." : "What it used is not known any more.");
       return;
     }
     this.empty.hidden = true;

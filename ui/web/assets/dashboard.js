@@ -1,7 +1,6 @@
 // The dashboard: GPUs, the timeline, the jobs, and what awaits approval.
 
 import { h } from "./dom.js";
-import { see } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
 import { Cloud } from "./cloud.js";
@@ -9,14 +8,21 @@ import { JobTable } from "./jobtable.js";
 import { Tiles } from "./tiles.js";
 import { Timeline } from "./timeline.js";
 
-export function open(el) {
+let left = null; // where the reader was when the page was left
+
+export function open(el, { back }) {
   const market = new Market({ limit: 500 });
   const tiles = new Tiles(market);
   const cloud = new Cloud(market);
   const timeline = new Timeline(market, address);
   const table = new JobTable(market, address);
+  if (back) table.back = left;
   const asking = h("p", { class: "empty" }, "asking …");
   const page = h("div", { class: "dashboard", hidden: true }, tiles.notices, cloud.el, tiles.el, timeline.el, table.el);
+  const phone = matchMedia("(max-width: 48rem)"); // there jobs come first
+  const place = () => (phone.matches ? table : tiles).el.after(timeline.el);
+  phone.addEventListener("change", place);
+  place();
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
@@ -26,7 +32,6 @@ export function open(el) {
       asking.remove();
       page.hidden = false;
     }
-    see(market.list());
     cloud.update();
     tiles.update();
     timeline.update();
@@ -61,6 +66,8 @@ export function open(el) {
     query,
     keys: table.keys,
     close() {
+      left = table.place();
+      phone.removeEventListener("change", place);
       document.removeEventListener("pasar:submitted", fresh);
       cloud.close();
       tiles.close();

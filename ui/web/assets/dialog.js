@@ -39,7 +39,7 @@ export function dialog({ title, wide, action, danger, act, form }) {
       if (said) toast(said);
     } catch (e) {
       if (!d.open) toast(e.message);
-      else d.fail(e);
+      else if (!e.told) d.fail(e); // else a field says it
     } finally {
       busy = false;
       main?.removeAttribute("aria-busy");

@@ -43,11 +43,14 @@ export function claims(c) {
   return s;
 }
 
-// ran is how long the last attempt has run, now.
+// ran is how long the last attempt has run, now; null: not known.
 export function ran(job) {
-  const at = started(job);
-  return active(job) && at ? since(at) : job.run_time;
+  const last = job.attempts.at(-1);
+  return active(job) && last?.started_at ? since(last.started_at) : last ? last.run_time : job.run_time;
 }
+
+// earlier is how long the attempts before the last one ran, in seconds.
+const earlier = (job) => job.attempts.slice(0, -1).reduce((n, a) => n + (a.run_time ?? 0), 0);
 
 // facts is the rows: [what, text or nodes].
 export function facts(job) {
@@ -63,7 +66,7 @@ export function facts(job) {
   const first = started(job);
   if (first && job.state !== "queued") row("Started", when(first));
   if (ended(job)) row("Ended", when(ended(job)));
-  if (ran(job) !== null) row("Ran", h("span", { class: "num", dataset: active(job) ? { since: first } : {} }, span(active(job) ? Math.floor(ran(job)) : ran(job))));
+  if (ran(job) !== null) row("Ran", h("span", { class: "num", dataset: active(job) ? { since: first } : {} }, span(active(job) ? Math.floor(ran(job)) : ran(job))), earlier(job) > 0 && `, and ${span(Math.round(earlier(job)))} in earlier attempts`);
   if (!finished(job)) {
     const p = job.projected;
     if (!active(job) && p.start) row("Starts", h("span", { class: "num", dataset: { until: p.start } }, until(p.start)), " (", when(p.start), ")");
@@ -77,7 +80,7 @@ export function facts(job) {
   if (c) row("Checkpoint", when(c.at), c.step !== null && `, step ${number(c.step)}`, c.path && [", ", h("code", {}, c.path)]);
   row("Lost", lost(job));
   row("Waited", job.lost.queue_wait >= 1 && span(Math.round(job.lost.queue_wait)));
-  if (job.group !== null) row("Group", h("a", { href: `/?group=${job.group}` }, `#${job.group}`), job.index !== null && `, index ${job.index}`, job.max_concurrent !== null && `, at most ${job.max_concurrent} at once`);
+  if (job.group !== null) row("Group", h("a", { href: `/?q=group:${job.group}` }, `#${job.group}`), job.index !== null && `, index ${job.index}`, job.max_concurrent !== null && `, at most ${job.max_concurrent} at once`);
   if (job.params) row("Parameters", Object.entries(job.params).map(([k, v]) => h("div", {}, h("code", {}, `${k}=${v}`))));
   if (job.after.length > 0) row("After", list(job.after.slice(0, 20).map((d) => h("span", {}, link(d.job), { any: ", however it ends", fail: ", if it fails" }[d.on]))), job.after.length > 20 && ` and ${job.after.length - 20} more`);
   if (job.begin) row("Begin", when(job.begin));
@@ -86,7 +89,7 @@ export function facts(job) {
   row("Grace", span(job.grace));
   row("Resumes by", job.resume_command !== null && h("code", {}, job.resume_command));
   if (!finished(job) && !job.preemptible) row("Preemptible", "no: it is never stopped for another job");
-  if (job.tags.length > 0) row("Tags", job.tags.map((t) => [h("a", { class: "tag", href: `/?tag=${encodeURIComponent(t)}` }, t), " "]));
+  if (job.tags.length > 0) row("Tags", job.tags.map((t) => [h("a", { class: "tag", href: `/?q=${encodeURIComponent(`@${t}`)}` }, t), " "]));
   row("Note", job.note);
   row("Key", job.key !== null && h("code", {}, job.key));
   return rows;
@@ -117,7 +120,7 @@ export function warnings(job) {
     out.push(`It uses ${what}: should memory run short, it is the first to be stopped.`);
   }
   if (!active(job)) return out;
-  if (job.est_source === "estimate" && job.est_runtime !== null && job.run_time > job.est_runtime) out.push(`It has run longer than the ${span(job.est_runtime)} that were expected.`);
+  if (job.est_source === "estimate" && job.est_runtime !== null && job.run_time > job.est_runtime && job.remaining === null) out.push(`It has run longer than the ${span(job.est_runtime)} that were expected.`);
   const at = started(job);
   if (job.time_limit > 0 && at && job.state === "running") {
     const stop = new Date(new Date(at).getTime() + job.time_limit * 1000);

@@ -86,11 +86,12 @@ export const mark = (state) => marks[state] ?? "?";
 export const started = (job) => { const a = job.attempts.at(-1); return a ? a.started_at ?? a.launched_at : null; };
 export const ended = (job) => (finished(job) ? job.attempts.at(-1)?.ended_at ?? null : null);
 
-// done is how far a job is, 0 to 1; null: not known.
+// done is how far a job is, 0 to 1; null: not known. By its estimate it is as far as what remains says: what ran before
+// somebody restarted it doesn't count.
 export function done(job) {
   const p = job.progress;
   if (p && p.step !== null && p.total) return Math.min(1, Math.max(0, p.step / p.total));
-  if (job.state === "running" && job.run_time !== null && job.est_runtime) return Math.min(0.99, job.run_time / job.est_runtime);
+  if (job.state === "running" && job.run_time !== null && job.est_runtime) return Math.min(0.99, Math.max(0, 1 - (job.remaining ?? 0) / job.est_runtime));
   return null;
 }
 
@@ -100,4 +101,35 @@ export function about(job) {
   const p = job.progress;
   if (p && p.step !== null) return `${number(p.step)}${p.total ? `/${number(p.total)}` : ""}`;
   return job.command;
+}
+
+// words are a command exactly, as a shell needs it.
+export function words(job) {
+  if (!job.argv.every((a) => typeof a === "string")) return job.command;
+  return job.argv.map((a) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(a) ? a : `'${a.replaceAll("'", `'\\''`)}'`)).join(" ");
+}
+
+// typed is a job's command as it was typed: of a line for the shell, the line.
+export function typed(job) {
+  const line = job.argv?.length === 3 && job.argv[0] === "/bin/sh" && job.argv[1] === "-c" && typeof job.argv[2] === "string";
+  return line ? job.argv[2] : job.command;
+}
+
+// exactly is seconds as a field for a span takes them: "1d2h", "1.5s".
+export function exactly(seconds) {
+  let rest = seconds;
+  let s = "";
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["m", 60]]) {
+    const n = Math.floor(rest / size);
+    if (n > 0) s += `${n}${unit}`;
+    rest -= n * size;
+  }
+  rest = Number(rest.toFixed(3));
+  return rest > 0 || s === "" ? `${s}${rest}s` : s;
+}
+
+// sized is a size as a field for one takes it: "24GiB", and nothing is lost but parts of a KiB.
+export function sized(n) {
+  for (const [name, size] of units) if (n % size === 0) return `${n / size}${name}`;
+  return `${Math.ceil(n / 1024)}KiB`;
 }

@@ -1,5 +1,6 @@
-// The colour of a job, as the console gives it: the same for all jobs with the same first tag, else with the same name but
-// for its numbers. Who comes later and would have a colour that is taken gets the next that is free.
+// The colour of a job: the same for all jobs with the same first tag, else with the same name but for its numbers. It is the
+// job's own, as the console would give it first, on every page and at all times: two kinds of jobs may share one, but a job
+// is never in another colour because of who is seen beside it.
 
 const hues = 12;
 
@@ -19,33 +20,8 @@ function hueOf(word) {
   return hue;
 }
 
-let given = new Map();
-
-// see takes up which jobs are seen. Those that are first in the list have the first choice.
-export function see(jobs) {
-  const next = new Map();
-  const taken = new Set();
-  for (const job of jobs) {
-    const k = key(job);
-    const hue = given.get(k);
-    if (hue !== undefined && !next.has(k)) {
-      next.set(k, hue);
-      taken.add(hue);
-    }
-  }
-  for (const job of jobs) {
-    const k = key(job);
-    if (next.has(k)) continue;
-    let hue = hueOf(k);
-    for (let n = 0; n < hues && taken.has(hue); n++) hue = (hue % hues) + 1;
-    next.set(k, hue);
-    taken.add(hue);
-  }
-  given = next;
-}
-
 // hue is a job's colour, 1 to 12: CSS has it as --hue-N.
-export const hue = (job) => given.get(key(job)) ?? hueOf(key(job));
+export const hue = (job) => hueOf(key(job));
 
 // colour is the same for CSS.
 export const colour = (job) => `var(--hue-${hue(job)})`;

@@ -1,9 +1,11 @@
 // A filter as people type it, with the words of the console's: all of them must match. A word is in a job's name, tags,
-// state, submitter, on whose behalf it runs, note, command, machine or reason, whatever its case. "#42" and "42" are a
-// job's number, or its group's; "@vision" is a tag, "state:failed" a state, "by:ada" a person, "on:box" a machine; "-"
-// before a word: it must not match.
+// state, submitter, on whose behalf it runs, note, command, machine or reason, or in what else its row says, whatever its
+// case. "#42" and "42" are a job's number, or its group's; "group:20" is a group's alone; "@vision" is a tag, "state:failed"
+// a state, "by:ada" a person, "on:box" a machine; "-" before a word: it must not match.
 
-const prefixes = [["#", "id"], ["@", "tag"], ["tag:", "tag"], ["state:", "state"], ["by:", "by"], ["on:", "on"], ["machine:", "on"]];
+import { states } from "./format.js";
+
+const prefixes = [["#", "id"], ["@", "tag"], ["tag:", "tag"], ["state:", "state"], ["group:", "group"], ["by:", "by"], ["on:", "on"], ["machine:", "on"]];
 
 export function parse(text) {
   const words = [];
@@ -17,20 +19,27 @@ export function parse(text) {
   return words;
 }
 
-// matches reports whether a filter takes a job.
-export const matches = (words, job) => words.every((w) => hit(w, job) !== w.not);
+// mistaken is what is wrong with a filter, in words; "": nothing.
+export function mistaken(words) {
+  const w = words.find(({ text, kind }) => kind === "state" && !states.includes(text));
+  return w ? `There is no state “${w.text}”. The states are ${states.slice(0, -1).join(", ")} and ${states.at(-1)}.` : "";
+}
 
-function hit({ text, kind }, job) {
+// matches reports whether a filter takes a job; says is what else its row shows.
+export const matches = (words, job, says = () => "") => words.every((w) => hit(w, job, says) !== w.not);
+
+function hit({ text, kind }, job, says) {
   const within = (s) => s !== null && s !== undefined && s.toLowerCase().includes(text);
   const is = (s) => s !== null && s !== undefined && s.toLowerCase() === text;
   const id = () => String(job.id) === text || String(job.group) === text;
   switch (kind) {
     case "id": return id();
+    case "group": return String(job.group) === text.replace("#", "");
     case "tag": return job.tags.some(is);
     case "state": return is(job.state);
     case "by": return is(job.submitter) || is(job.by);
     case "on": return within(job.machine);
   }
   return id() || within(job.name) || within(job.state) || job.tags.some(within) || within(job.submitter) || within(job.by) ||
-    within(job.reason) || within(job.note) || within(job.machine) || within(job.command);
+    within(job.reason) || within(job.note) || within(job.machine) || within(job.command) || within(job.summary) || within(says(job));
 }

@@ -2,8 +2,8 @@
 
 import { get } from "./api.js";
 import { become, copy, h, say } from "./dom.js";
-import { active, done, finished, mark, number, percent, since, span } from "./format.js";
-import { colour, see } from "./hue.js";
+import { active, done, finished, mark, number, percent, since, span, words } from "./format.js";
+import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
 import { acts } from "./acts.js";
@@ -12,7 +12,7 @@ import { openBid } from "./bid.js";
 import { Metrics, Usage } from "./charts.js";
 import { Diff } from "./diff.js";
 import { Events } from "./events.js";
-import { facts, link, links, list, roughly, until, warnings, when } from "./facts.js";
+import { facts, link, links, list, ran, roughly, until, warnings, when } from "./facts.js";
 import { fullName } from "./jobrow.js";
 import { LogView } from "./logview.js";
 import { TerminalView } from "./terminal.js";
@@ -129,7 +129,7 @@ class JobPage {
     this.notes = h("div", { class: "notes" });
     this.parts = {
       verdict: part("Verdict"), progress: part("Progress"), attempts: part("Attempts"), usage: part("Usage"), events: part("Events"),
-      facts: part("Facts"), command: part("Command", h("button", { type: "button", class: "small", onclick: () => copy(line(this.job)) }, "Copy")), code: part("Code"),
+      facts: part("Facts"), command: part("Command", h("button", { type: "button", class: "small", onclick: () => copy(words(this.job)) }, "Copy")), code: part("Code"),
     };
     const p = this.parts;
     this.log = new LogView();
@@ -199,7 +199,7 @@ class JobPage {
     this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
     this.once("terminal", has && this.view === "terminal" && [a.attempt, a.started_at !== null], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
     this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
-    this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live) : this.usage.close()));
+    this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live, a.run_time !== null && a.run_time < 20) : this.usage.close()));
     if (latest && job.progress?.at !== this.reported) {
       this.reported = job.progress?.at;
       this.metrics.news();
@@ -234,7 +234,6 @@ class JobPage {
   update(job) {
     if (this.job && finished(this.job) && !finished(job)) this.round++; // its output goes on
     this.job = job;
-    see([job]);
     const a = this.shown;
     document.title = `#${job.id} ${fullName(job)}: ${job.state} · pasar`;
     become(this.title, h("i", { class: "hue", style: { background: colour(job) } }), h("span", { class: "faint num" }, `#${job.id}`), " ", fullName(job));
@@ -264,7 +263,7 @@ class JobPage {
     const job = this.job;
     const parts = [`bid ${job.bid}`];
     if (job.machine && active(job)) parts.push(`on ${job.machine}${job.gpus.length > 0 ? `, GPU ${job.gpus.map((g) => g.index).join(", ")}` : ""}`);
-    if (finished(job) && job.run_time !== null && job.state !== "completed") parts.push(`ran ${span(job.run_time)}`);
+    if (finished(job) && ran(job) !== null && job.state !== "completed") parts.push(`ran ${span(ran(job))}`);
     if (job.summary && !failed(job) && !job.waiting) parts.push(job.summary);
     return parts.join(" · ");
   }
@@ -328,9 +327,3 @@ class JobPage {
 const failed = (job) => job.state === "failed";
 
 const sentence = (s) => `${s[0].toUpperCase()}${s.slice(1)}.`;
-
-// line is a command exactly, as a shell needs it.
-function line(job) {
-  if (!job.argv.every((a) => typeof a === "string")) return job.command;
-  return job.argv.map((a) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(a) ? a : `'${a.replaceAll("'", `'\\''`)}'`)).join(" ");
-}

@@ -1,7 +1,7 @@
 // A job's row in the table.
 
 import { h, say } from "./dom.js";
-import { active, claim, clock, done, ended, finished, mark, moment, number, since, span } from "./format.js";
+import { active, claim, clock, done, ended, finished, mark, moment, number, since, span, typed } from "./format.js";
 import { colour } from "./hue.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
@@ -44,12 +44,9 @@ export function fullName(job) {
   return `${job.name} ${job.group}{${[job.index, ...params].filter((w) => w !== null).join(",")}}`;
 }
 
-// typed is a job's command as it was typed: of a line for the shell, the line.
-const typed = (job) => (job.argv?.length === 3 && job.argv[0] === "/bin/sh" && job.argv[1] === "-c" && typeof job.argv[2] === "string" ? job.argv[2] : job.command);
-
 export function progress(p) {
   const parts = [];
-  if (p.step !== null) parts.push(`step ${number(p.step)}${p.total > 0 ? ` of ${number(p.total)} (${Math.round((100 * p.step) / p.total)} %)` : ""}`);
+  if (p.step !== null) parts.push(`step ${number(p.step)}${p.total > 0 ? ` of ${number(p.total)} (${Math.min(100, Math.round((100 * p.step) / p.total))} %)` : ""}`);
   if (p.rate > 0) parts.push(`${Number(p.rate.toPrecision(3))} steps/s`);
   for (const k of Object.keys(p.metrics ?? {}).sort()) parts.push(`${k} ${number(p.metrics[k])}`);
   return parts.join(", ");
@@ -78,6 +75,9 @@ function about(job, several) {
   if (job.state === "completed" && v?.hint) parts.push(`hint: ${v.hint}`);
   return parts.join("; ");
 }
+
+// says is what a row shows in words.
+export const says = (job, several) => [fullName(job), claim(job.claim), `${job.bid}`, ...when(job), about(job, several)].join(" ");
 
 // when is the time column: what counts, and what else there is to say of it.
 function when(job) {
@@ -123,7 +123,7 @@ export class Row {
     const cell = (name, ...children) => h("td", { class: `c-${name}`, role: "cell" }, children);
     this.el = h("tr", { role: "row", dataset: { job: job.id } },
       h("th", { class: "c-id", scope: "row", role: "rowheader" }, this.number),
-      cell("name", this.dot, this.link, this.tags),
+      cell("name", h("span", { class: "namebox" }, this.dot, this.link, this.tags)),
       cell("state", this.state),
       cell("bid num", this.bid),
       cell("claim", this.claim),
@@ -136,7 +136,9 @@ export class Row {
   update(job, several = false) {
     this.job = job;
     this.stale = false;
-    say(this.link, fullName(job));
+    const name = fullName(job);
+    say(this.link, name);
+    if (this.link.title !== name) this.link.title = name;
     say(this.tags, job.tags.map((t) => `@${t}`).join(" "));
     const c = colour(job);
     if (c !== this.colour) this.dot.style.setProperty("--c", this.colour = c);

@@ -7,8 +7,8 @@ import { active, finished, plural, states } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { fill, put } from "./keyed.js";
-import { matches, parse } from "./jobfilter.js";
-import { columns, group, Row } from "./jobrow.js";
+import { matches, mistaken, parse } from "./jobfilter.js";
+import { columns, group, Row, says } from "./jobrow.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
 import { openSubmit } from "./submit.js";
@@ -27,8 +27,9 @@ export class JobTable {
     this.rows = new Map();
     this.market = null; // of its own, while the filter asks for what base hasn't
     this.current = 0; // the job that keys are about
+    this.back = null; // a place that the page is to show again
     this.draw = frame(() => this.sync());
-    this.input = h("input", { type: "search", id: "filter", placeholder: "words, #42, @tag, by:ada", "aria-label": "Filter jobs", autocomplete: "off", spellcheck: "false", oninput: () => { this.read(); this.told(); } });
+    this.input = h("input", { type: "search", id: "filter", placeholder: "words, #42, @tag, by:ada", "aria-label": "Filter jobs", autocomplete: "off", spellcheck: "false", oninput: () => { this.read(); this.told(); }, onkeydown: (e) => this.leave(e) });
     this.told = late(() => this.tell(false), 300);
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "States" });
     this.tagChips = h("div", { class: "chips", role: "group", "aria-label": "Tags" });
@@ -145,8 +146,10 @@ export class JobTable {
     return [...open, ...this.market.list().filter((job) => !there.has(job.id))].filter((job) => this.states.size === 0 || this.states.has(job.state));
   }
 
+  takes(job) { return matches(this.words, job, (j) => says(j, this.several)); }
+
   chosen(all) {
-    const list = this.words.length > 0 ? all.filter((job) => matches(this.words, job)) : [...all];
+    const list = this.words.length > 0 ? all.filter((job) => this.takes(job)) : [...all];
     const by = this.sort?.by;
     if (by) {
       const value = new Map(list.map((job) => [job.id, by(job)]));
@@ -156,12 +159,14 @@ export class JobTable {
     return list;
   }
 
+  get several() { return (this.base.status?.machines.length ?? 0) > 1; }
+
   sync() {
     if (!this.base.known || !this.words) return;
     const all = this.all();
     const list = this.chosen(all);
     const shown = list.slice(0, most);
-    const several = (this.base.status?.machines.length ?? 0) > 1;
+    const several = this.several;
     const wanted = new Set(shown.map((job) => job.id));
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     const place = focused ? [...this.body.children].indexOf(focused.closest("tr")) : -1;
@@ -195,6 +200,7 @@ export class JobTable {
     if (late) this.draw(); // the rest in the next frames
     this.choose(this.rows.get(this.current)?.el);
     this.say(all, list);
+    if (this.back && !late && !(this.market && !this.market.known)) this.goBack();
     if (this.wanted && this.rows.has(this.wanted)) this.reveal(this.wanted);
   }
 
@@ -205,8 +211,14 @@ export class JobTable {
     const filtered = this.words.length > 0 || this.states.size > 0;
     const asking = this.market && !this.market.known;
     say(this.count, asking ? "asking …" : list.length === all.length && !filtered ? plural(list.length, "job") : `${plural(list.length, "job")} of ${Math.max(all.length, list.length)}`);
+    // Without words a state's number is that of the whole market; with words that of the jobs listed, and none where they
+    // aren't asked for.
+    const told = new Map();
+    for (const s of states) if (this.words.length === 0) told.set(s, counts[s] ?? 0);
+      else if (this.states.size === 0 || this.states.has(s)) told.set(s, 0);
+    if (this.words.length > 0) for (const job of list) told.set(job.state, (told.get(job.state) ?? 0) + 1);
     fill(this.chips, states.filter((s) => counts[s] > 0 || this.states.has(s)), (s) => h("button", { type: "button", class: "chip", onclick: () => this.toggle(s) }, h("span", { class: "state", dataset: { state: s } }, s), h("span", { class: "num" })),
-      (el, s) => { say(el.lastChild, String(counts[s] ?? 0)); press(el, this.states.has(s)); });
+      (el, s) => { say(el.lastChild, String(told.get(s) ?? "")); press(el, this.states.has(s)); });
     const tags = new Map();
     for (const job of all) if (job.tags.length > 0) tags.set(job.tags[0], tags.get(job.tags[0]) ?? job);
     const named = new Set(this.words.filter((w) => w.kind === "tag" && !w.not).map((w) => w.text));
@@ -237,17 +249,18 @@ export class JobTable {
     const ended = endings.reduce((n, s) => n + (counts[s] ?? 0), 0);
     const known = !this.market || this.market.known;
     const case_ = !known ? "asking" : this.words.length > 0 || this.states.size > 0 ? "filter" : ended > 0 ? "ended" : "never";
-    if (this.nothing.dataset.case === `${case_} ${ended}`) return;
-    this.nothing.dataset.case = `${case_} ${ended}`;
+    const wrong = mistaken(this.words);
+    if (this.nothing.dataset.case === `${case_} ${ended} ${wrong}`) return;
+    this.nothing.dataset.case = `${case_} ${ended} ${wrong}`;
     const content = {
       asking: () => ["asking …"],
-      filter: () => [h("p", {}, "No job matches."), h("button", { type: "button", onclick: () => { this.input.value = ""; this.states.clear(); this.read(); this.tell(true); this.input.focus(); } }, "Clear the filter")],
+      filter: () => [h("p", {}, "No job matches."), wrong && h("p", {}, wrong), h("button", { type: "button", onclick: () => { this.input.value = ""; this.states.clear(); this.read(); this.tell(true); this.input.focus(); } }, "Clear the filter")],
       ended: () => [h("p", {}, "Nothing runs, and nothing waits."), h("button", { type: "button", onclick: () => { this.since = "all"; this.tell(true); } }, `Show ${plural(ended, "job")} that ended`)],
       never: () => [h("p", {}, "The market is open, and nobody has brought a job yet."),
         h("p", {}, "From a shell: ", h("code", {}, "pasar submit python train.py")),
         h("button", { type: "button", class: "primary", onclick: () => openSubmit() }, "Submit the first job")],
     }[case_]();
-    this.nothing.replaceChildren(...content);
+    this.nothing.replaceChildren(...content.filter(Boolean));
   }
 
   toggle(state) {
@@ -272,6 +285,16 @@ export class JobTable {
     else if (!this.reverse) this.reverse = true;
     else this.sort = null;
     this.tell(true);
+  }
+
+  // leave clears the filter on Escape, and leaves it on the next.
+  leave(e) {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    if (this.input.value === "") return this.input.blur();
+    this.input.value = "";
+    this.read();
+    this.told();
   }
 
   row(tr) { return this.rows.get(Number(tr?.dataset.job)); }
@@ -300,6 +323,21 @@ export class JobTable {
     if (!row) toast("Choose a job first: j and k go from one to the next.");
     else if (finished(row.job)) toast(`#${row.job.id} has ended.`);
     else open(row.job);
+  }
+
+  // place is where the reader is: at which job, how far down that or the page is, and whether it has the focus.
+  place() {
+    const row = this.rows.get(this.current);
+    return { id: row ? this.current : 0, top: row ? row.el.getBoundingClientRect().top : 0, scroll: scrollY, focus: Boolean(row?.el.contains(document.activeElement)) };
+  }
+
+  goBack() {
+    const { id, top, scroll, focus } = this.back;
+    this.back = null;
+    const row = this.rows.get(id);
+    this.choose(row?.el);
+    scrollTo({ top: row ? scrollY + row.el.getBoundingClientRect().top - top : scroll, behavior: "instant" });
+    if (focus) row?.link.focus({ preventScroll: true });
   }
 
   // reveal shows a job that has just come, once it is there.

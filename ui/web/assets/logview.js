@@ -1,16 +1,25 @@
 // A job's output as it comes: lines of text, and nothing of them is ever markup.
 
 import { follow, get, query, stream } from "./api.js";
-import { h, say, toast } from "./dom.js";
+import { frame, h, say, toast } from "./dom.js";
 import { plural } from "./format.js";
 
 const most = 5000; // lines in the page; older ones are dropped
 const atFirst = 1000;
 const chunk = 250; // lines in one block, which is dropped as a whole
-const atOnce = 500; // lines that are added at a time,
-const every = 80; // milliseconds apart: a flood leaves the page its time
+const atOnce = 250; // lines that are added before one painting: a flood leaves the page its time
+const budget = 12; // milliseconds that they may take
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
+let [heard, told] = ["", ""];
+
+// second is a time to the second. Lines of a flood have the same one.
+function second(at) {
+  const s = at.slice(0, 19);
+  if (s !== heard) [heard, told] = [s, clock.format(new Date(at))];
+  return told;
+}
 
 // A LogView shows the output of one attempt, or of a job's latest and those that follow it.
 export class LogView {
@@ -38,12 +47,13 @@ export class LogView {
         this.raw),
       h("div", { class: "logbox" }, this.text, this.end));
     this.text.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    this.added = 0; // when lines were added last
+    this.flush = frame(() => this.append()); // adds what has come, once before a painting
     this.clear();
   }
 
   clear() {
     this.queue = [];
+    this.next = 0; // in the queue: those before it have been added, or dropped
     this.count = 0;
     this.lost = 0; // lines that were dropped
     this.unseen = 0;
@@ -95,27 +105,18 @@ export class LogView {
   }
 
   close() {
-    clearTimeout(this.timer);
-    this.timer = null;
     this.source?.close();
     this.source = null;
     this.opened = this.ended = false;
   }
 
-  // flush adds what has come, at once unless that has just been done.
-  flush() {
-    this.timer ??= setTimeout(() => {
-      this.timer = null;
-      this.added = performance.now();
-      this.append();
-    }, Math.max(0, every - (performance.now() - this.added)));
-  }
-
+  // put takes a line as it comes. Those that would be dropped as soon as they are added are never added.
   put(v) {
     this.queue.push(v);
-    if (this.queue.length > most + chunk) { // they would be dropped at once
-      this.lost += this.queue.length - most;
-      this.queue.splice(0, this.queue.length - most);
+    const over = this.queue.length - this.next - most;
+    if (over > 0) {
+      this.next += over;
+      this.lost += over;
     }
     this.flush();
   }
@@ -123,8 +124,17 @@ export class LogView {
   // append adds what has come, not all of a flood at once.
   append() {
     if (!this.source) return;
-    const lines = this.queue.splice(0, atOnce);
-    for (const v of lines) this.add(v);
+    const until = performance.now() + budget;
+    let lines = 0;
+    while (this.next < this.queue.length && lines < atOnce && (lines % 16 !== 0 || performance.now() < until)) {
+      this.add(this.queue[this.next++]);
+      lines++;
+    }
+    if (this.next > most || this.next === this.queue.length) {
+      this.queue = this.queue.slice(this.next);
+      this.next = 0;
+    }
+    const rest = this.queue.length - this.next;
     while (this.count > most) {
       const first = this.blocks.firstChild;
       this.lost += first.childElementCount;
@@ -135,18 +145,18 @@ export class LogView {
       this.dropped.hidden = false;
       say(this.dropped, `${this.began ? "Earlier lines" : plural(this.lost, "earlier line")} left out here: Download has all of the output.`);
     }
-    this.partial.hidden = this.last === null || this.queue.length > 0;
+    this.partial.hidden = this.last === null || rest > 0;
     if (!this.partial.hidden) this.fill(this.partial, this.last);
     this.empty.hidden = this.count > 0 || !this.partial.hidden;
     if (!this.empty.hidden && (this.opened || this.ended) && this.empty.textContent === "…") say(this.empty, this.ended ? "It wrote nothing." : "It has written nothing so far.");
     if (this.ended && this.count === 0) say(this.empty, this.empty.textContent === "It has written nothing so far." ? "It wrote nothing." : this.empty.textContent);
     if (this.stuck) this.toEnd();
     else {
-      this.unseen += lines.length;
+      this.unseen += lines;
       this.more();
     }
-    if (this.find.value && lines.length > 0) this.seek(true);
-    if (this.queue.length > 0) this.flush();
+    if (this.find.value && lines > 0 && (rest === 0 || performance.now() - this.soughtAt > 500)) this.seek(true);
+    if (rest > 0) this.flush();
   }
 
   // began says whether there was output before what came first: as many lines as were asked for came at once, and the
@@ -169,7 +179,7 @@ export class LogView {
 
   fill(el, v) {
     el.textContent = v.line;
-    el.dataset.at = v.at ? clock.format(new Date(v.at)) : "";
+    el.dataset.at = v.at ? second(v.at) : "";
     el.classList.toggle("stderr", v.stream === "stderr");
   }
 
@@ -201,6 +211,7 @@ export class LogView {
 
   // seek finds what is asked for in all lines that are here.
   seek(grown = false) {
+    this.soughtAt = performance.now();
     const word = this.find.value.toLowerCase();
     const current = this.found[this.at];
     this.found = word === "" ? [] : [...this.blocks.querySelectorAll(".line")].filter((el) => el.textContent.toLowerCase().includes(word));

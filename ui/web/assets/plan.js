@@ -63,7 +63,7 @@ export class Preview {
         show(v ? planView(v, isNew) : h("p", { class: "faint" }, idle));
       } catch (e) {
         if (number === this.number) refused(e); // it may say it in its own words
-        show(h("p", { class: "error" }, h("strong", {}, e.message), e.hint ? ` ${e.hint}` : ""));
+        show(e.told ? h("p", { class: "faint" }, e.message) : h("p", { class: "error" }, h("strong", {}, e.message), e.hint ? ` ${e.hint}` : ""));
       }
     };
     this.late = late(run);

@@ -2,7 +2,8 @@
 
 import { post, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
-import { h } from "./dom.js";
+import { h, say } from "./dom.js";
+import { exactly, sized, typed, words as command } from "./format.js";
 import { fullName } from "./jobrow.js";
 import { Preview } from "./plan.js";
 
@@ -11,10 +12,10 @@ let draft = {};
 const kept = "pasar.directory";
 
 const time = /^([0-9.]+(ms|s|m|h|d|w))+$|^[0-9]+(:[0-9]{1,2}){1,2}$|^[0-9]+-[0-9:]+$/i;
-const size = /^[0-9.]+\s*[kmgt]?i?b?$/i;
+const size = /^[0-9.]+\s*[kmgt](i?b)?$|^0$/i;
 const whole = /^[0-9]+$/;
 const aTime = "write 2h, 90m or 1d12h";
-const aSize = "write a size such as 24G";
+const aSize = "write a size with its unit, such as 24G";
 
 // fieldOf is the field that a refusal is about: it names the command line's flags.
 const flags = { cwd: "cwd", name: "name", tag: "tags", time: "time", mem: "mem", gpus: "gpus", ram: "ram", "gpu-type": "gpu_type", bid: "bid", grace: "grace", "time-limit": "time_limit", after: "after", begin: "begin", retries: "retries", env: "env", key: "key", note: "note", "resume-command": "resume_command" };
@@ -23,20 +24,38 @@ const flag = /--([a-z-]+)/g;
 // named says a text with the fields' names for the command line's flags.
 const named = (text, inputs) => text.replace(/^the body: /, "").replace(flag, (all, name) => (inputs[flags[name]] ? inputs[flags[name]].labels[0].textContent : all));
 
-export function openSubmit() {
+// another is what the form says for another job like one that there is. The environment that it was submitted with isn't
+// known, and a key would make it the same job.
+function another(job) {
+  const c = job.claim;
+  return {
+    command: typed(job) === job.command ? command(job) : typed(job), cwd: typeof job.cwd === "string" ? job.cwd : "", name: job.name, tags: job.tags.join(" "),
+    gpus: String(c.kind === "none" ? 0 : c.gpus), mem: c.auto ? "auto" : c.mem !== null ? sized(c.mem) : "", ram: c.ram ? sized(c.ram) : "", gpu_type: c.type ?? "",
+    time: job.est_source === "estimate" ? exactly(job.est_runtime) : "", bid: String(job.bid), retries: job.retries.max > 0 ? String(job.retries.max) : "", preempt: job.preempt,
+    grace: exactly(job.grace), time_limit: job.time_limit > 0 ? exactly(job.time_limit) : "", after: job.after.map((d) => (d.on === "ok" ? d.job : `${d.job}:${d.on}`)).join(", "),
+    note: job.note ?? "", resume_command: job.resume_command ?? "", pausable: job.pausable,
+  };
+}
+
+// openSubmit asks for a job, or for another like one that there is.
+export function openSubmit(like = null) {
+  const filled = like ? another(like) : draft;
   const inputs = {};
   const errors = {};
-  const changed = () => {
-    draft = Object.fromEntries(Object.entries(inputs).map(([k, el]) => [k, el.type === "checkbox" ? el.checked : el.value]));
+  const changed = (e) => {
+    const key = Object.keys(inputs).find((k) => inputs[k] === e.target);
+    if (key) wrong(key, null);
+    d.fail(null); // what it said is being mended
+    if (!like) draft = Object.fromEntries(Object.entries(inputs).map(([k, el]) => [k, el.type === "checkbox" ? el.checked : el.value]));
     preview.soon();
   };
   const add = (key, label, el, help, check) => {
     inputs[key] = el;
-    if (el.type === "checkbox") el.checked = draft[key] ?? false;
-    else if (draft[key] !== undefined) el.value = draft[key];
+    if (el.type === "checkbox") el.checked = filled[key] ?? false;
+    else if (filled[key] !== undefined) el.value = filled[key];
     el.addEventListener("input", changed);
     const f = field(label, el, help);
-    errors[key] = h("small", { class: "fieldwrong", id: `${el.id}-error`, hidden: true });
+    errors[key] = h("small", { class: "fieldwrong", id: `${el.id}-error`, role: "alert" });
     f.append(errors[key]);
     el.check = check;
     return f;
@@ -44,29 +63,33 @@ export function openSubmit() {
   const text = (props) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
   const box = () => h("input", { type: "checkbox" });
 
-  // wrong shows what is wrong with a field, beside it; null: nothing.
+  // wrong shows what is wrong with a field, beside it and nowhere else; null: nothing.
   const wrong = (key, message) => {
-    const [el, error] = [inputs[key], errors[key]];
-    error.hidden = !message;
-    error.textContent = message ?? "";
+    const el = inputs[key];
+    say(errors[key], message ?? "");
     if (message) {
       el.setAttribute("aria-invalid", "true");
+      el.setAttribute("aria-errormessage", errors[key].id);
       el.closest("details")?.setAttribute("open", "");
     } else {
       el.removeAttribute("aria-invalid");
+      el.removeAttribute("aria-errormessage");
     }
   };
+
+  // told is an error that a field says already.
+  const told = () => Object.assign(new Error("A field above isn't right yet."), { told: true });
 
   // words are the request, of what is filled in.
   const words = () => {
     const say = (key) => inputs[key].value.trim();
-    let first = null;
+    let right = true;
     for (const [key, el] of Object.entries(inputs)) {
       const message = el.check && say(key) !== "" ? el.check(say(key)) : null;
-      wrong(key, message);
-      if (message) first ??= `${el.labels[0].textContent}: ${message}`;
+      if (message || el.check) wrong(key, message);
+      if (message) right = false;
     }
-    if (first) throw new Error(first);
+    if (!right) throw told();
     const w = { command: ["/bin/sh", "-c", inputs.command.value.trim()] };
     for (const key of ["cwd", "name", "time", "mem", "ram", "gpu_type", "grace", "time_limit", "key", "note", "resume_command"]) if (say(key) !== "") w[key] = say(key);
     for (const key of ["gpus", "bid", "retries"]) if (say(key) !== "") w[key] = Number(say(key));
@@ -83,13 +106,20 @@ export function openSubmit() {
   };
 
   // refused puts a refusal to the field that it names, and says it in this form's words.
+  let refusal = null;
   const refused = (e) => {
+    if (refusal) wrong(refusal, null);
+    refusal = null;
     if (!e?.code) return;
     const [, name] = [...e.message.matchAll(flag), ...(e.hint ?? "").matchAll(flag)][0] ?? [];
     const key = flags[name];
-    if (key && inputs[key]) wrong(key, named(e.message.replace(/^--[a-z-]+:? ?/, ""), inputs));
     e.hint = named((e.hint ?? "").replace("without --cwd the job runs in this one", "an empty field is your home").replace("`pasar guide api` lists the keys", ""), inputs);
-    e.message = named(e.message, inputs);
+    if (key && inputs[key]) {
+      wrong(refusal = key, [named(e.message.replace(/^(the body: )?--[a-z-]+:? ?/, ""), inputs), e.hint].filter(Boolean).join(". "));
+      Object.assign(e, told(), { message: told().message, hint: "" });
+    } else {
+      e.message = named(e.message, inputs);
+    }
   };
 
   const preview = new Preview(() => {
@@ -98,15 +128,16 @@ export function openSubmit() {
     return post("/api/jobs", { ...w, dry_run: true });
   }, { idle: "When it would start is shown here.", isNew: true, refused });
   const request = requestID();
-  if (draft.cwd === undefined) {
-    try { draft.cwd = localStorage.getItem(kept) ?? ""; } catch { /* it may be forbidden */ }
+  if (filled.cwd === undefined) {
+    try { filled.cwd = localStorage.getItem(kept) ?? ""; } catch { /* it may be forbidden */ }
   }
 
-  const command = h("textarea", { rows: 2, autofocus: true, spellcheck: "false", autocomplete: "off", placeholder: "python train.py --epochs 3" });
+  const line = h("textarea", { rows: 2, autofocus: true, spellcheck: "false", autocomplete: "off", placeholder: "python train.py --epochs 3" });
   const d = dialog({
-    title: "Submit a job", wide: true, action: "Submit",
+    title: like ? `Submit another like #${like.id} ${fullName(like)}` : "Submit a job", wide: true, action: "Submit",
     form: () => [
-      add("command", "Command", command, "a line for the shell, as you would type it; it runs with the daemon's environment"),
+      like ? h("p", { class: "faint" }, "It is filled in from that job, except for the environment, which isn't known any more: say under More what it needs beside the daemon's own.") : "",
+      add("command", "Command", line, "a line for the shell, as you would type it; it runs with the daemon's environment"),
       h("div", { class: "fields" },
         add("cwd", "Directory", text({ placeholder: "projects/llm" }), "below your home unless it begins with /"),
         add("name", "Name", text({ placeholder: "that of the program or script" })),
@@ -120,7 +151,7 @@ export function openSubmit() {
         add("bid", "Bid", text({ inputmode: "numeric", placeholder: "the usual one" }), "higher starts first", (v) => (/^-?[0-9]{1,15}$/.test(v) ? null : "a whole number")),
         add("retries", "Retries", text({ inputmode: "numeric", placeholder: "0" }), "when it fails for what may pass", (v) => (whole.test(v) ? null : "a whole number")),
         add("preempt", "Preempt", box(), "it may stop running jobs with a lower bid, once")),
-      h("details", { class: "moreopts", open: ["grace", "time_limit", "after", "begin", "key", "note", "env", "gpu_type", "resume_command"].some((k) => draft[k]) || draft.hold || draft.pausable },
+      h("details", { class: "moreopts", open: ["grace", "time_limit", "after", "begin", "key", "note", "env", "gpu_type", "resume_command"].some((k) => filled[k] && !(like && k === "grace")) || filled.hold || filled.pausable },
         h("summary", {}, "More"),
         h("div", { class: "fields" },
           add("grace", "Grace", text({ placeholder: "2m" }), "between the request to stop and SIGKILL", (v) => (time.test(v) ? null : aTime)),
@@ -141,24 +172,25 @@ export function openSubmit() {
     ],
     act: async () => {
       if (inputs.command.value.trim() === "") {
-        wrong("command", "no command is given");
-        command.focus();
-        throw new Error("No command is given.");
+        wrong("command", "No command is given.");
+        line.focus();
+        throw told();
       }
       let job;
       try {
         job = await post("/api/jobs", { ...words(), request });
       } catch (e) {
         refused(e);
+        d.querySelector("[aria-invalid]")?.focus();
         throw e;
       }
       try { localStorage.setItem(kept, inputs.cwd.value.trim()); } catch { /* then not */ }
-      draft = {};
+      if (!like) draft = {};
       document.dispatchEvent(new CustomEvent("pasar:submitted", { detail: job.id }));
       return ["Submitted ", h("a", { href: `/jobs/${job.id}` }, `#${job.id} ${fullName(job)}`), job.waiting ? `: ${job.waiting.sentence}` : ""];
     },
   });
-  command.addEventListener("keydown", (e) => {
+  line.addEventListener("keydown", (e) => {
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); d.querySelector("form").requestSubmit(); }
   });
   preview.soon();

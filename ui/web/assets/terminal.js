@@ -58,6 +58,9 @@ function measure() {
   return cell;
 }
 
+// pad is the keys that a phone hasn't: what is on them, their names where that isn't one, and what they send.
+const pad = [["Ctrl-C", null, "\x03"], ["Esc", null, "\x1b"], ["Tab", null, "\t"], ["←", "Left", "\x1b[D"], ["↑", "Up", "\x1b[A"], ["↓", "Down", "\x1b[B"], ["→", "Right", "\x1b[C"]];
+
 // A TerminalView is connected from show to close.
 export class TerminalView {
   constructor() {
@@ -66,10 +69,12 @@ export class TerminalView {
     this.release = button("Release control", () => { this.leaves = true; this.send({ release: true }); });
     this.reader = h("button", { type: "button", class: "small", "aria-pressed": "false", title: "has a screen reader read what the job writes", onclick: () => this.read() }, "Screen reader");
     this.said = h("p", { class: "said faint", role: "status" });
-    this.help = h("p", { class: "faint leave", hidden: true }, "What you type goes to the job, Tab and Escape too. ", h("kbd", {}, "Ctrl"), "+", h("kbd", {}, "]"), " and then ", h("kbd", {}, "d"), ", or ", h("kbd", {}, "Ctrl"), "+", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Esc"), ", leaves the terminal.");
+    this.pad = h("div", { class: "pad", role: "group", "aria-label": "Keys", hidden: true }, pad.map(([word, name, bytes]) => h("button", { type: "button", class: "small", "aria-label": name, onpointerdown: (e) => e.preventDefault(), onclick: () => this.type(new TextEncoder().encode(this.term?.modes.applicationCursorKeysMode ? bytes.replace("[", "O") : bytes)) }, word)));
+    this.touch = h("p", { class: "faint leave touch", hidden: true }, "What you type goes to the job, until you release control.");
+    this.help = h("p", { class: "faint leave keyed", hidden: true }, "What you type goes to the job, Tab and Escape too. ", h("kbd", {}, "Ctrl"), "+", h("kbd", {}, "]"), " and then ", h("kbd", {}, "d"), ", or ", h("kbd", {}, "Ctrl"), "+", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Esc"), ", leaves the terminal.");
     this.place = h("div", { class: "screen" });
     this.box = h("div", { class: "screenbox", tabindex: "0", role: "group", "aria-label": "Terminal" }, this.place);
-    this.el = h("div", { class: "terminal" }, h("div", { class: "tools" }, this.said, h("span", { class: "gap" }), this.reader, this.take, this.release), this.box, this.help);
+    this.el = h("div", { class: "terminal" }, h("div", { class: "tools" }, this.said, h("span", { class: "gap" }), this.reader, this.take, this.release), this.pad, this.box, this.touch, this.help);
     this.watch = new ResizeObserver(() => this.fit());
     this.paint = () => { if (this.term) this.term.options.theme = theme(); };
     this.offer();
@@ -230,7 +235,7 @@ export class TerminalView {
     this.take.hidden = this.holder || this.over;
     this.release.hidden = !this.holder;
     this.reader.hidden = this.over && !this.term;
-    this.help.hidden = !this.holder;
+    this.help.hidden = this.pad.hidden = this.touch.hidden = !this.holder;
     this.el.classList.toggle("held", this.holder);
   }
 

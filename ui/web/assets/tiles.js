@@ -65,6 +65,8 @@ export class Tiles {
         if (key === "pool") this.pool(t, whole(m.gpus));
         else if (key === "host") host(t, m);
         else this.gpu(t, m.gpus.find((g) => (g.uuid || `index ${g.index}`) === key), m.gpus);
+        const about = `More of ${t.title.textContent}`;
+        if (t.more.getAttribute("aria-label") !== about) t.more.setAttribute("aria-label", about);
       });
     });
   }
@@ -86,8 +88,9 @@ export class Tiles {
       title: h("span"), about: h("span", { class: "faint" }), use: h("strong", { class: "num" }), bar: h("div", { class: "membar", role: "img" }), facts: h("p", { class: "tilefacts num" }),
       spark: h("div", { class: "spark", "aria-hidden": "true" }), notes: h("ul", { class: "tilenotes" }),
     };
+    t.more = h("button", { type: "button", class: "tilemore", "aria-expanded": "false", onclick: () => t.more.setAttribute("aria-expanded", String(t.el.classList.toggle("open"))) }); // on a phone
     t.head = h("p", { class: "tilehead" }, t.title, " ", t.about, t.use);
-    t.el = h("div", { class: "tile" }, t.head, t.bar, t.facts, t.spark, t.notes);
+    t.el = h("div", { class: "tile" }, t.head, t.bar, t.more, t.facts, t.spark, t.notes);
     this.tiles.set(t.el, t);
     return t.el;
   }
@@ -265,7 +268,6 @@ function host(t, m) {
   const short = m.available !== null && m.available < 0.05 * m.ram;
   facts(t.facts, [[`${ofBytes(m.host_used, m.host_memory)} claimed`, ""], [m.available === null ? "" : `${bytes(m.available)} available`, short ? "bad" : ""],
     [m.pressure === null ? "" : `pressure ${(100 * m.pressure).toFixed(m.pressure < 0.1 ? 1 : 0)} %`, m.pressure >= 0.1 ? "bad" : ""]]);
-  t.facts.classList.add("lines"); // their number is always the same, however long each is
   t.spark.hidden = true;
   const notes = [];
   if (!m.reachable) notes.push(["bad", "not reachable"]);

@@ -8,7 +8,7 @@ import { go } from "./app.js";
 import { fullName } from "./jobrow.js";
 import { lanes } from "./lanes.js";
 import { Pointer } from "./pointer.js";
-import { axis, chart, lane, lanesAt, memory, nowLine, top } from "./timelinedraw.js";
+import { axis, chart, deep, lane, lanesAt, memory, nowLine, top } from "./timelinedraw.js";
 
 const hour = 3600e3;
 const ranges = [["6h", 6], ["24h", 24], ["3d", 72], ["7d", 168], ["30d", 720]];
@@ -192,7 +192,7 @@ export class Timeline {
 
   // room makes room for lanes, and for what has run without a GPU. It never takes any back, until another range is chosen.
   room({ lanes: list }) {
-    const high = this.first() + Math.max(2, list.length, Math.min(this.whole().length + 1, 16)) * lane + 6;
+    const high = this.first() + Math.max(2 * lane, list.reduce((sum, l) => sum + deep(l), 0)) + 6;
     if (high <= this.height) return;
     this.height = high;
     this.stage.style.minBlockSize = `${high}px`;

@@ -8,8 +8,11 @@ const hour = 3600e3;
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400].map((m) => m * 60e3); // between ticks
 
 export const top = 24; // pixels of the axis
-export const chart = 64; // of the memory
-export const lane = 24;
+export const chart = 44; // of the memory
+export const lane = 22;
+
+// deep is how high a lane is: one with nothing in it has only its name.
+export const deep = (l) => (l.bars.length > 0 ? lane : 15);
 
 export function axis(view, c, from, to, now, high) {
   const step = steps.find((s) => s / view.scale() >= 84) ?? steps.at(-1);
@@ -110,16 +113,19 @@ export function memory(view, c, gpus, from, to, now) {
   c.stroke();
   c.fillStyle = view.tint("faint");
   c.textAlign = "left";
-  c.fillText("memory", 0, y1 + 10);
-  c.fillText(current === null ? bytes(total) : ofBytes(current, total).replace(" GiB", ""), 0, y1 + 27);
-  c.fillText(/ \w+$/.exec(bytes(total))[0].trim(), 0, y1 + 43);
+  c.fillText("memory", 0, y1 + 5);
+  c.fillText(current === null ? bytes(total) : ofBytes(current, total).replace(" GiB", ""), 0, y1 + 20);
+  c.fillText(/ \w+$/.exec(bytes(total))[0].trim(), 0, y1 + 34);
 }
 
 export function lanesAt(view, c, list, first, now) {
   view.bars = [];
   const left = view.gutter();
-  list.forEach((l, i) => {
-    const y = first + i * lane;
+  let under = first;
+  list.forEach((l) => {
+    const y = under;
+    const lane = deep(l);
+    under += lane;
     c.fillStyle = view.tint("faint");
     c.textAlign = "left";
     if (l.first) {
