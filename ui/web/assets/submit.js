@@ -17,12 +17,12 @@ const whole = /^[0-9]+$/;
 const aTime = "write 2h, 90m or 1d12h";
 const aSize = "write a size with its unit, such as 24G";
 
-// fieldOf is the field that a refusal is about: it names the command line's flags.
-const flags = { cwd: "cwd", name: "name", tag: "tags", time: "time", mem: "mem", gpus: "gpus", ram: "ram", "gpu-type": "gpu_type", bid: "bid", grace: "grace", "time-limit": "time_limit", after: "after", begin: "begin", retries: "retries", env: "env", key: "key", note: "note", "resume-command": "resume_command" };
-const flag = /--([a-z-]+)/g;
+// A refusal begins with the key that it is about, or its hint says what a claim might be: "mem 15G fits".
+const first = /^([a-z_]+)(?:\[[^\]]*\]|\.[a-z_]+)*:? /;
+const claims = /\b(mem|gpus|ram|gpu_type|cwd)\b/g;
 
-// named says a text with the fields' names for the command line's flags.
-const named = (text, inputs) => text.replace(/^the body: /, "").replace(flag, (all, name) => (inputs[flags[name]] ? inputs[flags[name]].labels[0].textContent : all));
+// named says a hint with the fields' names for the keys.
+const named = (text, inputs) => text.replace(claims, (key) => inputs[key].labels[0].textContent);
 
 // another is what the form says for another job like one that there is. The environment that it was submitted with isn't
 // known, and a key would make it the same job.
@@ -111,15 +111,12 @@ export function openSubmit(like = null) {
     if (refusal) wrong(refusal, null);
     refusal = null;
     if (!e?.code) return;
-    const [, name] = [...e.message.matchAll(flag), ...(e.hint ?? "").matchAll(flag)][0] ?? [];
-    const key = flags[name];
-    e.hint = named((e.hint ?? "").replace("without --cwd the job runs in this one", "an empty field is your home").replace("`pasar guide api` lists the keys", ""), inputs);
-    if (key && inputs[key]) {
-      wrong(refusal = key, [named(e.message.replace(/^(the body: )?--[a-z-]+:? ?/, ""), inputs), e.hint].filter(Boolean).join(". "));
-      Object.assign(e, told(), { message: told().message, hint: "" });
-    } else {
-      e.message = named(e.message, inputs);
-    }
+    const [begins, key] = first.exec(e.message) ?? [];
+    const field = key in inputs ? key : (e.hint ?? "").match(claims)?.[0];
+    e.hint = named((e.hint ?? "").replace("without cwd it is your home there", "an empty field is your home").replace("`pasar guide api` lists the keys", ""), inputs);
+    if (!field) return;
+    wrong(refusal = field, [field === key ? e.message.slice(begins.length) : e.message, e.hint].filter(Boolean).join(". "));
+    Object.assign(e, told(), { message: told().message, hint: "" });
   };
 
   const preview = new Preview(() => {
