@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"html/template"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -43,20 +44,21 @@ const (
 	leadFor     = 10 * time.Minute // as long as a link is good for; what is older is removed
 )
 
-var lead = template.Must(template.New("lead").Parse(`<!doctype html>
+// lead is the page, for an address in place of each URL.
+const lead = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url={{.}}">
+<meta http-equiv="refresh" content="0; url=URL">
 <title>pasar</title>
 </head>
 <body>
-<p><a href="{{.}}">Open pasar</a></p>
+<p><a href="URL">Open pasar</a></p>
 </body>
 </html>
-`))
+`
 
 // leadTo writes a page that leads to an address into a directory, which must be this user's alone, and removes such pages of
 // long ago.
@@ -81,7 +83,7 @@ func leadTo(dir, url string, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := lead.Execute(f, url); err != nil {
+	if _, err := f.WriteString(strings.ReplaceAll(lead, "URL", html.EscapeString(url))); err != nil {
 		_ = f.Close()
 		return "", err
 	}
