@@ -82,6 +82,7 @@ func TestThePicturesOfTheGuide(t *testing.T) {
 		for range 5 {
 			b.click(".timeline button", "+")
 		}
+		eval[bool](b, `(window.scrollTo(0, 0), true)`)
 		b.rest()
 		b.picture(filepath.Join(to, "dashboard-"+s.name+".png"))
 		b.open("/jobs/1")
