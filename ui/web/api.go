@@ -54,16 +54,21 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Show(ctx, ipc.ShowRequest{Job: id}) })
 }
 
-func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
+// ofAttempt is the job that a path names, and the attempt that a query does, which says nothing else; 0: none is named.
+func ofAttempt(r *http.Request) (id pasar.JobID, attempt int, err error) {
+	if id, err = jobID(r); err != nil {
+		return 0, 0, err
 	}
 	q := r.URL.Query()
-	if err := only(q, "attempt"); err != nil {
-		return err
+	if err = only(q, "attempt"); err != nil {
+		return 0, 0, err
 	}
-	attempt, err := count(q, "attempt")
+	attempt, err = count(q, "attempt")
+	return id, attempt, err
+}
+
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
+	id, attempt, err := ofAttempt(r)
 	if err != nil {
 		return err
 	}
@@ -73,15 +78,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
-	if err := only(q, "attempt"); err != nil {
-		return err
-	}
-	attempt, err := count(q, "attempt")
+	id, attempt, err := ofAttempt(r)
 	if err != nil {
 		return err
 	}

@@ -130,15 +130,7 @@ const screenTime = 10 * time.Second
 
 // screen answers with the bytes of `pasar screen --json`.
 func (s *Server) screen(w http.ResponseWriter, r *http.Request) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
-	if err := only(q, "attempt"); err != nil {
-		return err
-	}
-	attempt, err := count(q, "attempt")
+	id, attempt, err := ofAttempt(r)
 	if err != nil {
 		return err
 	}
