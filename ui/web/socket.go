@@ -22,7 +22,7 @@ func (s *Server) overSocket(w http.ResponseWriter, r *http.Request) (_ http.Resp
 		return w, r, func() {}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	c := &socket{ResponseWriter: w, server: s, ctx: ctx, cancel: cancel}
+	c := &socket{ResponseWriter: w, ctx: ctx, cancel: cancel}
 	c.r = r.WithContext(ctx)
 	s.taken.Add(1)
 	return c, c.r, func() {
@@ -44,7 +44,6 @@ func (s *Server) overSocket(w http.ResponseWriter, r *http.Request) (_ http.Resp
 // A socket is an answer over a WebSocket, which is opened with the answer's first byte. Each write is a message of bytes.
 type socket struct {
 	http.ResponseWriter
-	server *Server
 	r      *http.Request
 	ctx    context.Context
 	cancel context.CancelFunc // when the client has gone
@@ -53,12 +52,6 @@ type socket struct {
 	mu       sync.Mutex // guards the rest
 	deadline time.Time  // of the next write
 	stop     func()     // ends the one under way; nil: there is none
-}
-
-func (c *socket) WriteHeader(status int) {
-	if c.ws == nil && status != http.StatusOK {
-		c.ResponseWriter.WriteHeader(status)
-	}
 }
 
 func (c *socket) Write(b []byte) (int, error) {
