@@ -126,6 +126,7 @@ func (a *attempt) run() {
 	// the machine must be looked at: the next job doesn't wait for that.
 	end.strays = true
 	end.run()
+	end.hearOut()
 	close(a.over)
 
 	end.drain()

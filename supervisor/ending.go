@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,8 +19,9 @@ const (
 	lookEvery    = 100 * time.Millisecond // strays are nobody's children of ours, so no signal tells of their end
 	killFirst    = 2 * time.Millisecond   // from one SIGKILL round to the next, doubling while nothing new is seen
 	killLast     = time.Second
-	holdMost     = 100 // rounds of SIGSTOP before SIGKILL comes anyway
-	holdFrom     = 8   // processes from which on a job is held before it is killed
+	holdMost     = 100         // rounds of SIGSTOP before SIGKILL comes anyway
+	holdFrom     = 8           // processes from which on a job is held before it is killed
+	wordLimit    = time.Second // for the stop whose pause file a job has obeyed already
 )
 
 // An identity is a pid that can't be mistaken for a later one.
@@ -113,6 +116,24 @@ func (e *ending) request(s pasar.Stop, now time.Time) {
 		e.note(pasar.StepFile) // whoever passed the stop on has made it
 	}
 	e.seq.take(s, now)
+}
+
+// hearOut waits for the stop that the job has obeyed before it was heard of here: whoever passes a stop on makes the
+// pause file first, and a job that looks for it often may be gone by the time that the stop itself arrives.
+func (e *ending) hearOut() {
+	if e.stop != nil {
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(e.a.dir, pasar.PauseFile)); err != nil {
+		return
+	}
+	limit, stop := after(wordLimit)
+	defer stop()
+	select {
+	case s := <-e.a.stops:
+		e.request(s, time.Now())
+	case <-limit:
+	}
 }
 
 // terminate sends SIGTERM to all of the job.

@@ -57,6 +57,25 @@ func TestAPauseSendsNoSignalAndTheRecordHasTheMarker(t *testing.T) {
 	}
 }
 
+func TestAPauseThatWasObeyedBeforeItWasHeardOfIsInTheRecord(t *testing.T) {
+	r := paused(t, ready("/etc/hostname")+"exit 75")
+	if err := os.WriteFile(filepath.Join(r.dir, pasar.PauseFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(ipc.AttemptExited)
+	r.stop(pauseStop("p", pasar.Forever))
+	if rec := r.end(); rec.Exit.Code != 75 || rec.StopStep != pasar.StepFile || rec.Stop == nil || rec.Stop.ID != "p" || rec.Leftovers != 0 {
+		t.Errorf("%+v", rec)
+	}
+}
+
+func TestAPauseFileThatNobodyMadeAStopForHoldsTheEndUpForAMoment(t *testing.T) {
+	r := script(t, `D=${P%/*}; echo $$ > $P; : > $D/pause; exit 75`)
+	if rec := r.end(); rec.Exit.Code != 75 || rec.StopStep != pasar.StepNone || rec.Stop != nil {
+		t.Errorf("%+v", rec)
+	}
+}
+
 func TestTheRecordSaysWhatIsMissingOfAMarker(t *testing.T) {
 	for name, c := range map[string]struct {
 		then, missing string
