@@ -131,7 +131,7 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 		_ = w.conn.Close()
 		return nil, err
 	}
-	status, err := awaitStatus(ctx, w.conn, m.launchTimeout)
+	status, early, err := awaitStatus(ctx, w.conn, m.launchTimeout)
 	if err == nil {
 		switch status.State {
 		case ipc.AttemptTaken:
@@ -149,7 +149,7 @@ func (m *Machine) handOver(ctx context.Context, h target.Handle) (again, err err
 		if w.forget != nil {
 			w.forget()
 		}
-		m.keep(h, w.conn, &status)
+		m.keep(h, w.conn, &status, early)
 		return nil, nil
 	}
 	if ctx.Err() != nil { // the supervisor leaves, or it has the claim by now: ask again
@@ -196,30 +196,36 @@ func (m *Machine) endWarm(w *warm, why error) error {
 // errSilent is a supervisor that doesn't answer.
 var errSilent = errors.New("the supervisor doesn't answer")
 
-// awaitStatus waits for the answer to LAUNCH.
-func awaitStatus(ctx context.Context, c *ipc.AttachConn, limit time.Duration) (ipc.Status, error) {
+// awaitStatus waits for the answer to LAUNCH. A job that is quick may have reported something before it.
+func awaitStatus(ctx context.Context, c *ipc.AttachConn, limit time.Duration) (s ipc.Status, early []target.Observation, err error) {
 	if err := c.SetReadDeadline(time.Now().Add(limit)); err != nil {
-		return ipc.Status{}, err
+		return ipc.Status{}, nil, err
 	}
 	unhook := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 	defer unhook()
 	for {
 		typ, body, err := c.Recv()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return ipc.Status{}, fmt.Errorf("%w, for %s", errSilent, limit)
+			return ipc.Status{}, nil, fmt.Errorf("%w, for %s", errSilent, limit)
 		}
 		if err != nil {
-			return ipc.Status{}, fmt.Errorf("the supervisor hung up: %w", err)
+			return ipc.Status{}, nil, fmt.Errorf("the supervisor hung up: %w", err)
 		}
-		if typ != ipc.AttachStatus {
-			continue
-		}
-		var s ipc.Status
-		if err := ipc.DecodeBody(body, &s); err != nil {
-			return ipc.Status{}, err
-		}
-		if s.State != ipc.AttemptWarm {
-			return s, c.SetReadDeadline(time.Time{})
+		switch typ {
+		case ipc.AttachEvent:
+			o, err := reportIn(body)
+			if err != nil {
+				return ipc.Status{}, nil, err
+			}
+			early = append(early, o)
+		case ipc.AttachStatus:
+			var s ipc.Status
+			if err := ipc.DecodeBody(body, &s); err != nil {
+				return ipc.Status{}, nil, err
+			}
+			if s.State != ipc.AttemptWarm {
+				return s, early, c.SetReadDeadline(time.Time{})
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pasar"
+	"pasar/ipc"
 	"pasar/target"
 )
 
@@ -259,6 +261,36 @@ func TestReportsOfAJobAreWatchedAndALaterDaemonHearsTheLatest(t *testing.T) {
 	}
 	if o := end(t, m, h); o.Record == nil || o.Record.Checkpoint == nil || *o.Record.Checkpoint.Step != 2 {
 		t.Errorf("%+v", o.Record)
+	}
+}
+
+func TestWhatIsReportedBeforeALaunchIsAnsweredIsHeard(t *testing.T) {
+	ours, theirs := net.Pipe()
+	conn, sup := ipc.NewAttachConn(ours), ipc.NewAttachConn(theirs)
+	defer conn.Close()
+	go func() {
+		_ = sup.Send(ipc.AttachStatus, &ipc.Status{State: ipc.AttemptWarm})
+		_ = sup.Send(ipc.AttachEvent, &ipc.EventFrame{Number: 1, Event: []byte(`{"event":"checkpoint","step":1}`)})
+		_ = sup.Send(ipc.AttachEvent, &ipc.EventFrame{Number: 2, Event: []byte(`{"event":"checkpoint","step":2}`)})
+		_ = sup.Send(ipc.AttachStatus, &ipc.Status{State: ipc.AttemptRunning, Pid: 1})
+		_ = sup.Send(ipc.AttachStatus, &ipc.Status{State: ipc.AttemptEnded, Record: []byte(`{}`)})
+		_ = sup.Close()
+	}()
+	status, early, err := awaitStatus(t.Context(), conn, launchTimeout)
+	if err != nil || status.State != ipc.AttemptRunning || len(early) != 2 {
+		t.Fatalf("%+v, %+v, %v", status, early, err)
+	}
+	m := newPlace(t).open()
+	h := target.Handle{Key: pasar.AttemptKey{Job: 1, Attempt: 1}, Nonce: "n"}
+	m.keep(h, conn, &status, early)
+	var steps []float64
+	if err := m.Watch(limited(t), h, func(o target.Observation) error {
+		if o.Event != nil {
+			steps = append(steps, *o.Event.Step)
+		}
+		return nil
+	}); err != nil || !slices.Equal(steps, []float64{1, 2}) {
+		t.Errorf("reports of steps %v, %v", steps, err)
 	}
 }
 

@@ -22,8 +22,8 @@ type link struct {
 	early   []target.Observation // reports that came before the first status
 }
 
-// keep remembers a control connection on which a status was read.
-func (m *Machine) keep(h target.Handle, c *ipc.AttachConn, s *ipc.Status) {
+// keep remembers a control connection on which a status was read, and reports before it.
+func (m *Machine) keep(h target.Handle, c *ipc.AttachConn, s *ipc.Status, early []target.Observation) {
 	o := observationOf(h, s)
 	m.roster.enrol(h, pasar.Holding{}) // its claim is read when that matters: not on the way to a job
 	m.mu.Lock()
@@ -35,7 +35,7 @@ func (m *Machine) keep(h target.Handle, c *ipc.AttachConn, s *ipc.Status) {
 	if old := m.links[h]; old != nil {
 		_ = old.conn.Close()
 	}
-	m.links[h] = &link{conn: c, last: o}
+	m.links[h] = &link{conn: c, last: o, early: early}
 }
 
 // sender is a link to send on, nil if there is none.
@@ -117,17 +117,22 @@ func (l *link) next(h target.Handle) (target.Observation, error) {
 			}
 			return observationOf(h, &s), nil
 		case ipc.AttachEvent:
-			var f ipc.EventFrame
-			var e pasar.Event
-			if err := ipc.DecodeBody(body, &f); err != nil {
-				return target.Observation{}, err
-			}
-			if err := json.Unmarshal(f.Event, &e); err != nil {
-				return target.Observation{}, fmt.Errorf("decode event: %w", err)
-			}
-			return target.Observation{Event: &e, EventNum: f.Number}, nil
+			return reportIn(body)
 		}
 	}
+}
+
+// reportIn is what an EVENT frame reports.
+func reportIn(body []byte) (target.Observation, error) {
+	var f ipc.EventFrame
+	var e pasar.Event
+	if err := ipc.DecodeBody(body, &f); err != nil {
+		return target.Observation{}, err
+	}
+	if err := json.Unmarshal(f.Event, &e); err != nil {
+		return target.Observation{}, fmt.Errorf("decode event: %w", err)
+	}
+	return target.Observation{Event: &e, EventNum: f.Number}, nil
 }
 
 // observationOf is a supervisor's status as an observation. Ended has a record only if it fitted

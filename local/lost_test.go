@@ -335,7 +335,7 @@ func TestAbsentIsSureEvenIfASupervisorWakesUpLate(t *testing.T) {
 	if err := late.conn.Send(ipc.AttachLaunch, &ipc.Launch{Dir: m.attemptDir(h.Key)}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := awaitStatus(t.Context(), late.conn, launchTimeout); err != nil || s.State != ipc.AttemptTaken {
+	if s, _, err := awaitStatus(t.Context(), late.conn, launchTimeout); err != nil || s.State != ipc.AttemptTaken {
 		t.Errorf("the late supervisor says %+v, %v", s, err)
 	}
 	_ = late.conn.Close()
