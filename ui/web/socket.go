@@ -14,6 +14,10 @@ import (
 // would soon keep the next from loading.
 const eventsProtocol = "pasar-events"
 
+// leaveTime is for what a stream over a WebSocket still does when it ends: a message under way, and the client's answer to
+// its end.
+const leaveTime = time.Second
+
 // overSocket lets a stream of events that a page asks for be carried by a WebSocket: the same bytes, in messages. Until the
 // stream begins the request can be refused as any other. What is returned takes the place of the request and its answer, and
 // end is to be called when the answer is over.
@@ -35,7 +39,7 @@ func (s *Server) overSocket(w http.ResponseWriter, r *http.Request) (_ http.Resp
 		if r.Context().Err() != nil {
 			status = websocket.StatusGoingAway
 		}
-		late := time.AfterFunc(time.Second, func() { _ = c.ws.CloseNow() }) // a client need not answer
+		late := time.AfterFunc(leaveTime, func() { _ = c.ws.CloseNow() }) // a client need not answer
 		defer late.Stop()
 		_ = c.ws.Close(status, "")
 	}
@@ -87,13 +91,14 @@ func (c *socket) FlushError() error { return nil }
 // SetReadDeadline does nothing: nothing is read.
 func (c *socket) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline bounds the next write, and with a time that is over ends the one under way.
+// SetWriteDeadline bounds the next write, and with a time that is over the one under way: it has leaveTime, since a message
+// that is broken off takes the connection with it, and then the client isn't told that the stream has ended.
 func (c *socket) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deadline = t
 	if c.stop != nil && time.Until(t) <= 0 {
-		c.stop()
+		time.AfterFunc(leaveTime, c.stop)
 	}
 	return nil
 }
