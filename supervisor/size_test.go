@@ -78,6 +78,27 @@ func TestTheNextTypistsSizeCountsAtOnce(t *testing.T) {
 	r.cancel()
 }
 
+func TestAScreenThatGrowsShowsWhatHadScrolledOffToAll(t *testing.T) {
+	r := start(t, "sh", "-c", `i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $i; done; read x`)
+	holder := r.paint(ipc.Hello{Mode: ipc.ModeType, Cols: 80, Rows: 24})
+	watcher := r.paint(ipc.Hello{Mode: ipc.ModeWatch})
+	for _, size := range []ipc.Size{{Cols: 80, Rows: 30}, {Cols: 100, Rows: 12}, {Cols: 90, Rows: 50}} {
+		for _, w := range []*terminal{holder, watcher} {
+			w.sees("line 60")
+			w.screen.SetHistory(0) // as that of a client that keeps none
+		}
+		holder.send(ipc.AttachResize, &size)
+		for _, w := range []*terminal{holder, watcher} {
+			w.awake(func() bool { return strings.HasPrefix(w.text(), fmt.Sprint("line ", 62-size.Rows, "\n")) })
+			if cols, rows := w.screen.Size(); cols != size.Cols || rows != size.Rows {
+				t.Errorf("the screen is %d×%d", cols, rows)
+			}
+		}
+	}
+	_ = holder.conn.Close()
+	r.cancel()
+}
+
 func TestSizeComesBeforeTheFirstByteThatIsWrittenForIt(t *testing.T) {
 	r := start(t, "sh", "-c", `trap 'printf "\e[H\e[J%s" "$(stty size)"' WINCH; printf up; while :; do read x; done`)
 	holder := r.paint(ipc.Hello{Mode: ipc.ModeType, Cols: 80, Rows: 24})

@@ -145,6 +145,8 @@ func (v *viewer) output() (more bool, err error) {
 		if size, n, ok := d.sizes.get(v.sizes); ok {
 			if size.Offset <= v.off {
 				v.sizes, v.size = n+1, size
+				// What scrolled off a screen comes back into one that grows, and only the screen here has all of it.
+				v.fresh = v.paint
 				return true, v.p.send(ipc.AttachSize, &size)
 			}
 			limit = int(min(int64(limit), size.Offset-v.off))
