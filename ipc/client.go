@@ -31,6 +31,10 @@ type Client struct {
 	err   error // why the connection ended
 }
 
+// maxReplies is how many frames of one call wait for their reader: a chunk is made, read and passed on at once, and one
+// whose reader has stopped costs little.
+const maxReplies = 4
+
 type reply struct {
 	typ  int
 	body []byte
@@ -213,7 +217,7 @@ func (c *Client) Call(ctx context.Context, verb Verb, body, answer any, each fun
 	if err != nil {
 		return fmt.Errorf("encode request %s: %w", verb, err)
 	}
-	frames := make(chan reply, 16)
+	frames := make(chan reply, maxReplies)
 	c.mu.Lock()
 	if c.err != nil {
 		defer c.mu.Unlock()
