@@ -268,7 +268,7 @@ func TestARemovedSocketComesBack(t *testing.T) {
 	path := r.holding().Socket
 	before := r.attach(ipc.Hello{Mode: ipc.ModeWatch})
 	answers := func() bool {
-		c, _, err := ipc.DialAttach(path, ipc.Hello{Mode: ipc.ModeWatch})
+		c, _, err := dial(path, ipc.Hello{Mode: ipc.ModeWatch})
 		if err == nil {
 			_ = c.Close()
 		}
@@ -327,7 +327,7 @@ func TestAttachingLeavesNothingBehindInTheSupervisor(t *testing.T) {
 func TestASecondDaemonTakesOverByTheSocket(t *testing.T) {
 	r := start(t, "sh", "-c", "echo up; read x")
 	_ = r.conn.Close() // the first daemon is gone
-	conn, w, err := ipc.DialAttach(r.holding().Socket, ipc.Hello{Mode: ipc.ModeControl, Nonce: r.spec.Nonce})
+	conn, w, err := dial(r.holding().Socket, ipc.Hello{Mode: ipc.ModeControl, Nonce: r.spec.Nonce})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,10 +33,19 @@ func (c *client) index() *attemptdir.Index {
 	return attemptdir.DecodeIndex(b)
 }
 
+// dial attaches with the patience that a machine wants on which much else is tested.
+func dial(socket string, h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
+	nc, err := ipc.DialUnix(socket, patience)
+	if err != nil {
+		return nil, ipc.Welcome{}, err
+	}
+	return ipc.GreetAttach(nc, h)
+}
+
 func (r *rig) attach(h ipc.Hello) *client {
 	r.t.Helper()
 	h.Nonce = r.spec.Nonce
-	conn, w, err := ipc.DialAttach(r.holding().Socket, h)
+	conn, w, err := dial(r.holding().Socket, h)
 	if err != nil {
 		r.t.Fatal(err)
 	}

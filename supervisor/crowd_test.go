@@ -176,7 +176,7 @@ func TestClientsBeyondTheLimitAreToldAndMuteOnesGiveWay(t *testing.T) {
 	}
 	refused := false
 	for range 10 {
-		conn, _, err := ipc.DialAttach(r.holding().Socket, ipc.Hello{Mode: ipc.ModeWatch, Nonce: r.spec.Nonce})
+		conn, _, err := dial(r.holding().Socket, ipc.Hello{Mode: ipc.ModeWatch, Nonce: r.spec.Nonce})
 		if err == nil {
 			defer conn.Close()
 			continue
@@ -193,7 +193,7 @@ func TestClientsBeyondTheLimitAreToldAndMuteOnesGiveWay(t *testing.T) {
 		_ = c.conn.Close()
 	}
 	eventually(t, patience, "there is room again", func() bool {
-		conn, _, err := ipc.DialAttach(r.holding().Socket, ipc.Hello{Mode: ipc.ModeWatch, Nonce: r.spec.Nonce})
+		conn, _, err := dial(r.holding().Socket, ipc.Hello{Mode: ipc.ModeWatch, Nonce: r.spec.Nonce})
 		if err == nil {
 			_ = conn.Close()
 		}

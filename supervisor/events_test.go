@@ -19,7 +19,7 @@ read x; e '{"event":"checkpoint","step":300,"path":"/c/3"}'; printf '{"event":"n
 	// A daemon that comes later hears the same.
 	var late *ipc.AttachConn
 	eventually(t, patience, "the first events were read", func() bool {
-		conn, _, err := ipc.DialAttach(r.holding().Socket, ipc.Hello{Mode: ipc.ModeControl})
+		conn, _, err := dial(r.holding().Socket, ipc.Hello{Mode: ipc.ModeControl})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -208,7 +208,7 @@ func TestAScreenOfTheLargestSizeCanBeHadAsText(t *testing.T) {
 func TestAJobWithoutATerminalIsFollowedAndCannotBeTypedAt(t *testing.T) {
 	r := startWith(t, func(s *pasar.AttemptSpec) { s.NoPTY = true }, "bash", "-c", `for i in $(seq 1 100); do echo $i; done; exec sleep 1000`)
 	for _, mode := range []ipc.AttachMode{ipc.ModeType, ipc.ModeScreen} {
-		_, _, err := ipc.DialAttach(r.holding().Socket, ipc.Hello{Mode: mode, Paint: true, Nonce: r.spec.Nonce})
+		_, _, err := dial(r.holding().Socket, ipc.Hello{Mode: mode, Paint: true, Nonce: r.spec.Nonce})
 		var e *ipc.Error
 		if !errors.As(err, &e) || e.Code != ipc.CodeWrongState || !strings.Contains(e.Message, "without a terminal") || !strings.Contains(e.Hint, "logs") {
 			t.Errorf("%s: %v", mode, err)
