@@ -69,7 +69,13 @@ type session struct {
 	more chan struct{}
 }
 
+// onTerminal runs a client in a session of its own, whose terminal it has.
 func (h *home) onTerminal(args ...string) *session {
+	h.t.Helper()
+	return h.onTerminalAs(&unix.SysProcAttr{Setsid: true, Setctty: true}, args...)
+}
+
+func (h *home) onTerminalAs(as *unix.SysProcAttr, args ...string) *session {
 	h.t.Helper()
 	tty, side, err := pty.Open()
 	if err != nil {
@@ -80,7 +86,7 @@ func (h *home) onTerminal(args ...string) *session {
 	}
 	s := &session{t: h.t, cmd: h.command(args...), tty: tty, side: side, more: make(chan struct{}, 1)}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = side, side, side
-	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	s.cmd.SysProcAttr = as
 	s.was = s.modes()
 	if err := s.cmd.Start(); err != nil {
 		h.t.Fatal(err)

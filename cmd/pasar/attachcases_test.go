@@ -446,7 +446,7 @@ func TestAPanicBesideLeavesTheTerminalAsItWas(t *testing.T) {
 
 func TestAClientToldToSuspendGivesTheTerminalBackMeanwhile(t *testing.T) {
 	d := newDouble(t)
-	s := d.onTerminal("attach", "-i", "7")
+	s := d.h.onTerminalAs(&unix.SysProcAttr{Setpgid: true}, "attach", "-i", "7") // as of a shell, which is there to wake it
 	before := s.was
 	c := d.next()
 	c.screen("screen")
@@ -461,6 +461,21 @@ func TestAClientToldToSuspendGivesTheTerminalBackMeanwhile(t *testing.T) {
 		t.Errorf("terminal modes are %+v\nbefore: %+v", m, before)
 	}
 	_ = s.cmd.Process.Signal(unix.SIGCONT)
+	c.out(" more")
+	s.expect("more")
+	s.typing("\x1dd")
+	s.ended(before, 0)
+}
+
+func TestAClientThatNobodyWouldWakeIsNotStopped(t *testing.T) {
+	d := newDouble(t)
+	s := d.onTerminal("attach", "-i", "7")
+	before := s.was
+	c := d.next()
+	c.screen("screen")
+	s.expect("screen")
+	_ = s.cmd.Process.Signal(unix.SIGTSTP)
+	s.expectTimes("\x1b[?1049h", 2)
 	c.out(" more")
 	s.expect("more")
 	s.typing("\x1dd")

@@ -74,13 +74,9 @@ func (a *attachment) signalled(sig os.Signal) error {
 	case syscall.SIGWINCH:
 		a.resized()
 	case syscall.SIGTSTP:
-		a.suspend()
+		return a.suspend()
 	case syscall.SIGCONT:
-		if err := a.raw(); err != nil {
-			return err
-		}
-		a.show.again()
-		a.resized()
+		return a.goOn()
 	default:
 		return errInterrupted
 	}

@@ -186,8 +186,12 @@ func (a *attachment) cook() {
 	}
 }
 
-// suspend stops this program as SIGTSTP does, with the terminal as it was.
-func (a *attachment) suspend() {
+// stopTime is how long a stop is waited for that never comes: some parents have it ignored, or are gone.
+const stopTime = time.Second
+
+// suspend stops this program with the terminal as it was, by a signal that stops nobody whose shell has gone and whom none
+// would wake any more, as SIGSTOP would; SIGTSTP does nothing by itself once it is heeded.
+func (a *attachment) suspend() error {
 	a.out.put(a.show.leave(false))
 	for stop := time.After(leaveTime); a.out.backlog() > 0 && a.out.failure() == nil; {
 		select {
@@ -200,8 +204,27 @@ func (a *attachment) suspend() {
 	a.mu.Lock()
 	_ = term.Restore(int(a.stdin.Fd()), a.keep)
 	a.mu.Unlock()
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	a.show.shown = true // SIGCONT paints it anew
+	a.show.shown = true // what follows paints it anew
+	on := make(chan os.Signal, 1)
+	signal.Notify(on, syscall.SIGCONT)
+	defer signal.Stop(on)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGTTIN)
+	select {
+	case <-on: // the loop hears it, too
+		return nil
+	case <-time.After(stopTime):
+		return a.goOn()
+	}
+}
+
+// goOn takes the terminal after a stop.
+func (a *attachment) goOn() error {
+	if err := a.raw(); err != nil {
+		return err
+	}
+	a.show.again()
+	a.resized()
+	return nil
 }
 
 // verdict says how the job ended, and exits as wait does: with the daemon's words, or where there is none with the

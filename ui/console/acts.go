@@ -156,10 +156,11 @@ func (c *console) about(act ui.Act, v *pasar.JobView) bool {
 	return true
 }
 
-// stopTime is how long a stop is waited for that never comes: some parents have it ignored.
+// stopTime is how long a stop is waited for that never comes: some parents have it ignored, or are gone.
 const stopTime = time.Second
 
-// suspend steps back to the shell.
+// suspend steps back to the shell. What stops it is a signal that stops nobody whose shell has gone and whom none would
+// wake any more, as SIGSTOP would; SIGTSTP does nothing by itself once it is heeded.
 func (c *console) suspend() {
 	if c.opt.aside != nil {
 		_ = c.opt.aside(c.ctx, nil)
@@ -169,7 +170,7 @@ func (c *console) suspend() {
 		on := make(chan os.Signal, 1)
 		signal.Notify(on, syscall.SIGCONT)
 		defer signal.Stop(on)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTTIN)
 		select { // the stop may come a moment later, and the terminal isn't ours until we go on
 		case <-on:
 		case <-time.After(stopTime):
