@@ -83,7 +83,7 @@ func (c *call) inPlace(ctx context.Context, look looker) error {
 	if err != nil {
 		return err
 	}
-	keys := make(chan []byte, 4)
+	var typed <-chan []byte
 	if in := int(c.stdin.Fd()); term.IsTerminal(in) {
 		before, err := term.MakeRaw(in)
 		if err != nil {
@@ -91,7 +91,12 @@ func (c *call) inPlace(ctx context.Context, look looker) error {
 		}
 		restore := func() { _ = term.Restore(in, before) }
 		defer restore()
-		go readKeys(c.stdin, keys, restore)
+		keys, err := readKeys(c.stdin, restore)
+		if err != nil {
+			return err
+		}
+		defer keys.stop() // before that
+		typed = keys.typed
 	}
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, unix.SIGWINCH)
@@ -121,8 +126,8 @@ func (c *call) inPlace(ctx context.Context, look looker) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case typed, ok := <-keys:
-			if !ok || bytes.ContainsAny(typed, "qQ\x03\x04") {
+		case b, ok := <-typed:
+			if !ok || bytes.ContainsAny(b, "qQ\x03\x04") {
 				return nil
 			}
 		case <-resized:

@@ -13,8 +13,11 @@ import (
 
 // loop serves the terminal until the job has ended, the person leaves (errLeft) or it fails.
 func (a *attachment) loop(ctx context.Context, signals <-chan os.Signal) (ipc.ExitFrame, error) {
-	typed := make(chan []byte)
-	go readKeys(a.stdin, typed, a.cook)
+	keys, err := readKeys(a.stdin, a.cook)
+	if err != nil {
+		return ipc.ExitFrame{}, err
+	}
+	defer keys.stop()    // before the terminal has its modes back
 	var lone *time.Timer // keys are held back
 	for {
 		frames := a.link.frames
@@ -41,7 +44,7 @@ func (a *attachment) loop(ctx context.Context, signals <-chan os.Signal) (ipc.Ex
 		case <-channel(lone):
 			lone = nil
 			a.link.send.typed(a.keys.expire())
-		case b, ok := <-typed:
+		case b, ok := <-keys.typed:
 			if !ok {
 				return ipc.ExitFrame{}, errLeft // the terminal is gone
 			}
@@ -223,22 +226,5 @@ func (a *attachment) holder(h ipc.HolderNote) {
 		}
 		a.show.say("the keyboard was taken" + by + "; watching now: q leaves, i takes it back")
 		a.wants = true
-	}
-}
-
-// readKeys hands over what is typed until the terminal is gone. It may outlive the attachment, waiting for a key:
-// nothing else can wake it.
-func readKeys(in *os.File, to chan<- []byte, rescue func()) {
-	defer guarded(rescue)
-	defer close(to)
-	for {
-		b := make([]byte, 32<<10)
-		n, err := in.Read(b)
-		if n > 0 {
-			to <- b[:n]
-		}
-		if err != nil {
-			return
-		}
 	}
 }
