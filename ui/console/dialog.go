@@ -330,6 +330,7 @@ func (d *dialog) press(k tcell.Key, r rune) {
 func (d *dialog) PasteHandler() func(string, func(tview.Primitive)) {
 	return d.WrapPasteHandler(func(text string, setFocus func(tview.Primitive)) {
 		if lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
+			d.turn++ // what is being foreseen would take its place
 			d.notes, d.top = bad(fmt.Sprintf("a field has one line, and %d were pasted: nothing was taken. A script can have more.", len(lines))), 0
 			return
 		}

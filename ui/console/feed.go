@@ -22,7 +22,8 @@ const (
 	askLively = time.Second            // while something runs
 	askIdle   = 10 * time.Second       // else: nobody tells what strangers do on a GPU
 	askSoon   = 100 * time.Millisecond // after a change, at the soonest; and
-	askShare  = 20                     // so many times as long as the last answer took to have: a twentieth of a core at most
+	askShare  = 20                     // so many times as long as the last answer took to have: a twentieth of a core at most,
+	askMost   = 5 * time.Second        // but no longer
 	askTime   = 10 * time.Second       // for one answer
 	retryMin  = 50 * time.Millisecond
 	retryMax  = time.Second
@@ -192,7 +193,7 @@ func (f *feed) follow(ctx context.Context, c *ipc.Client) error {
 		if err := f.ask(ctx, c); err != nil {
 			return cause(ctx, err)
 		}
-		rest := max(askSoon, askShare*time.Since(began))
+		rest := min(max(askSoon, askShare*time.Since(began)), askMost)
 		pace := f.idle
 		if lively(f.last) {
 			pace = askLively
