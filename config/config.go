@@ -127,6 +127,9 @@ func load(path string, env func(string) string, sys system) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.findAddress(env); err != nil {
+		return nil, err
+	}
 	mustExist := true
 	switch {
 	case path != "":
@@ -152,9 +155,7 @@ func load(path string, env func(string) string, sys system) (*Config, error) {
 	if c.MascotDir == "" {
 		c.MascotDir = filepath.Join(base.config, "pasar", "mascot")
 	}
-	if err := c.findAddress(env); err != nil {
-		return nil, err
-	}
+	c.turnOff(env)
 	return c, nil
 }
 
