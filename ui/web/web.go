@@ -192,6 +192,14 @@ func (s *Server) url() string {
 	return "http://" + addr
 }
 
+// Where is the address of the start page.
+func (s *Server) Where() (string, error) {
+	if err := s.trouble(); err != nil {
+		return "", err
+	}
+	return s.url(), nil
+}
+
 // Link is an address that signs in the browser which opens it first, within linkFor.
 func (s *Server) Link() (string, error) {
 	if err := s.trouble(); err != nil {
