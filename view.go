@@ -291,7 +291,7 @@ type GPUView struct {
 	Reserved  *Bytes           `json:"reserved"`
 	Util      *float64         `json:"util"` // percent
 	TempC     *float64         `json:"temp_c"`
-	HotC      *float64         `json:"hot_c"`
+	HotC      *float64         `json:"hot_c"` // from where it is shown as hot: hot_temp_c, or where its driver slows it down, if that is earlier
 	PowerW    *float64         `json:"power_w"`
 	LimitW    *float64         `json:"limit_w"`
 	FanPct    *float64         `json:"fan_pct"`

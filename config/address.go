@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,38 +15,101 @@ import (
 // DefaultAddress is where HTTP is served: on this machine alone.
 const DefaultAddress = "127.0.0.1:8750"
 
-// addressVariable replaces DefaultAddress; "off" turns HTTP off.
-const addressVariable = "PASAR_ADDRESS"
+// addressVariable replaces DefaultAddress; addressOff in it turns HTTP off.
+const (
+	addressVariable = "PASAR_ADDRESS"
+	addressOff      = "off"
+)
 
 // Addresses are where HTTP is served, the first one first; none if it is turned off.
 func (c *Config) Addresses() []string {
 	if !c.HTTP {
 		return nil
 	}
-	out := []string{c.Address}
-	for _, a := range c.Bind {
-		if !slices.Contains(out, a) {
-			out = append(out, a)
-		}
-	}
-	return out
+	return append([]string{c.Address}, c.Bind...)
 }
 
-func (c *Config) findAddress(env func(string) string) error {
-	switch a := env(addressVariable); {
-	case a == "":
-		return nil
-	case a == "off":
-		c.HTTP = false
-		c.sources["http"] = "environment " + addressVariable
-		return nil
-	default:
-		if err := checkAddress(a); err != nil {
-			return fmt.Errorf("environment %s: %w; or write off", addressVariable, err)
+// Listeners are those of Addresses that are listened on, the one that serves the first address first: one of Bind that
+// is every address of this machine serves it as well, and both can't be had.
+func (c *Config) Listeners() []string {
+	all := c.Addresses()
+	for i, a := range all {
+		if i > 0 && endpointOf(a).covers(endpointOf(c.Address)) {
+			return append([]string{a}, slices.Delete(all[1:], i-1, i)...)
 		}
-		c.Address = a
+	}
+	return all
+}
+
+// findAddress takes what the environment says of the first address. It comes before the file, where another may be the same.
+func (c *Config) findAddress(env func(string) string) error {
+	a := env(addressVariable)
+	if a == "" || a == addressOff {
 		return nil
 	}
+	if err := checkAddress(a); err != nil {
+		return fmt.Errorf("environment %s: %w; or write %s", addressVariable, err, addressOff)
+	}
+	c.Address = a
+	c.sources["address"] = "environment " + addressVariable
+	return nil
+}
+
+// turnOff turns HTTP off if the environment says so, whatever the file does.
+func (c *Config) turnOff(env func(string) string) {
+	if env(addressVariable) == addressOff {
+		c.HTTP = false
+		c.sources["http"] = "environment " + addressVariable
+	}
+}
+
+// An endpoint is an address as far as it is known without asking for what a name stands for.
+type endpoint struct {
+	host string // lower case; of an IP address its usual form
+	ip   netip.Addr
+	port uint64
+}
+
+func endpointOf(address string) endpoint {
+	host, port, _ := net.SplitHostPort(address)
+	e := endpoint{host: strings.TrimSuffix(strings.ToLower(host), ".")}
+	e.port, _ = strconv.ParseUint(port, 10, 16)
+	if e.host == "localhost" {
+		e.host = "127.0.0.1"
+	}
+	if ip, err := netip.ParseAddr(e.host); err == nil {
+		e.ip = ip.Unmap()
+		e.host = e.ip.String()
+	}
+	return e
+}
+
+// covers reports whether who listens at e has o with it: 0.0.0.0 is every IPv4 address, [::] every IPv6 one.
+func (e endpoint) covers(o endpoint) bool {
+	if e.port != o.port {
+		return false
+	}
+	return e.host == o.host || e.ip.IsValid() && e.ip.IsUnspecified() && o.ip.IsValid() && e.ip.Is4() == o.ip.Is4()
+}
+
+// checkDuplicates wants each of some further addresses to be one that nothing else has.
+func (c *Config) checkDuplicates(bind []string) error {
+	for i, a := range bind {
+		one := endpointOf(a)
+		if endpointOf(c.Address).covers(one) {
+			why := "in any case"
+			if c.Source("address") != Default {
+				why = "by " + string(c.Source("address"))
+			}
+			return fmt.Errorf("duplicate address %q: HTTP is served on %q %s; leave it out", pasar.Clean(a), pasar.Clean(c.Address), why)
+		}
+		for k, b := range bind {
+			if k != i && endpointOf(b).covers(one) && (k < i || !one.covers(endpointOf(b))) {
+				return fmt.Errorf("duplicate address %q: %q has it already; leave one of them out", pasar.Clean(a), pasar.Clean(b))
+			}
+		}
+	}
+	return nil
 }
 
 // checkAddress wants a host and a port. Nothing is resolved: a name may be known later.
@@ -73,8 +137,15 @@ func webURL(field func(*Config) *string) func(*Config, any) error {
 	}
 }
 
+// addresses takes a list of addresses beside the first one.
 func addresses(at func(*Config) *[]string) func(*Config, any) error {
-	return stringList(at, checkAddress)
+	read := stringList(at, checkAddress)
+	return func(c *Config, v any) error {
+		if err := read(c, v); err != nil {
+			return err
+		}
+		return c.checkDuplicates(*at(c))
+	}
 }
 
 // hostNames are names or addresses without a port.

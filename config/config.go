@@ -45,7 +45,7 @@ type Config struct {
 	PressureSome    float64        // memory pressure (PSI some avg10) that is too much, as a part of 1
 	PressureFree    float64        // the part of RAM that must stay available
 	PressureSustain pasar.Duration // how long pressure must last
-	HotC            int64          // degrees from which a GPU is shown as hot
+	HotC            int64          // degrees from which a GPU is shown as hot, if the driver names none that are fewer
 	NVMLLibrary     string         // path of NVIDIA's library; empty: the system's
 
 	HTTP         bool     // serve HTTP
@@ -127,6 +127,9 @@ func load(path string, env func(string) string, sys system) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.findAddress(env); err != nil {
+		return nil, err
+	}
 	mustExist := true
 	switch {
 	case path != "":
@@ -152,9 +155,7 @@ func load(path string, env func(string) string, sys system) (*Config, error) {
 	if c.MascotDir == "" {
 		c.MascotDir = filepath.Join(base.config, "pasar", "mascot")
 	}
-	if err := c.findAddress(env); err != nil {
-		return nil, err
-	}
+	c.turnOff(env)
 	return c, nil
 }
 

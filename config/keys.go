@@ -105,7 +105,7 @@ var keys = []key{
 	{name: "pressure_sustain", about: "how long pressure must last before a job over its limit is stopped",
 		live: true, set: span(func(c *Config) *pasar.Duration { return &c.PressureSustain }),
 		get: func(c *Config) any { return c.PressureSustain }},
-	{name: "hot_temp_c", about: "degrees Celsius from which a GPU is shown as hot",
+	{name: "hot_temp_c", about: "degrees Celsius from which a GPU is shown as hot; less where its driver slows it down earlier",
 		live: true, set: integer(0, 200, func(c *Config, n int64) { c.HotC = n }),
 		get: func(c *Config) any { return c.HotC }},
 	{name: "kernel_log", about: "where the kernel's log is read: it names processes at a GPU's fault, and those that it killed",

@@ -37,6 +37,7 @@ func TestWhatNeedsAPersonIsNotHadByHTTP(t *testing.T) {
 type lending struct{}
 
 func (lending) Token(bool) (string, error) { return "pasar_x", nil }
+func (lending) Where() (string, error)     { return "http://127.0.0.1:8750", nil }
 func (lending) Link() (string, error)      { return "http://127.0.0.1:8750/login?code=x", nil }
 
 func TestAJobFromAfarIsSurroundedByTheDaemon(t *testing.T) {

@@ -179,7 +179,7 @@ type Settings struct {
 	PressureSome   float64        // memory pressure (PSI some avg10) that is too much, as a part of 1
 	PressureFree   float64        // the part of RAM that must stay available
 	PressureFor    time.Duration  // how long pressure must last
-	HotC           float64        // degrees from which a GPU is shown as hot
+	HotC           float64        // degrees from which a GPU is shown as hot, if the driver names none that are fewer
 
 	PrometheusURL string // where Longer asks; empty: nowhere
 }

@@ -32,7 +32,7 @@ func (d *Daemon) serveGPUHistory(ctx context.Context, c *ipc.Call) error {
 
 // gpuHistory is what was kept of a span of time, with what the inventory knows of the GPUs. Nothing of the future is
 // told, which there is where the clock went back. Of longer ago than a day it is what somebody else kept, if anybody
-// can be asked; else a note says what is missing.
+// can be asked; else a note says what is missing. Of a time of which nothing is known it is empty, and ends where it begins.
 func (d *Daemon) gpuHistory(ctx context.Context, r ipc.GPUHistoryRequest) (v pasar.GPUHistoryView, err error) {
 	if d.Past == nil {
 		return v, &ipc.Error{Code: ipc.CodeUnsupported, Message: "this pasard keeps no history of GPUs"}
@@ -53,9 +53,8 @@ func (d *Daemon) gpuHistory(ctx context.Context, r ipc.GPUHistoryRequest) (v pas
 	case !r.Since.Before(r.Until):
 		return v, &ipc.Error{Code: ipc.CodeBadRequest, Message: "a history needs a time that it begins at, before the one that it ends at"}
 	}
-	if r.Until.After(now) {
-		r.Until = now
-	}
+	r.Until = earlier(r.Until, now)
+	r.Since = earlier(r.Since, r.Until)
 	var note string
 	first := now.Add(-pastKept)
 	if r.Since.Before(first.Add(-pastSlack)) {
@@ -66,13 +65,21 @@ func (d *Daemon) gpuHistory(ctx context.Context, r ipc.GPUHistoryRequest) (v pas
 	}
 	if v.Schema == 0 {
 		if r.Since.Before(first) {
-			r.Since = first
+			r.Since = earlier(first, r.Until)
 		}
 		v = d.Past.View(r.Since, r.Until, r.Points)
 	}
+	v.From = earlier(v.From, v.Until) // where no point begins in a short time, the next one would be after it
 	v.Note = pasar.Known(note)
 	d.nameGPUs(v.GPUs)
 	return v, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // longerHistory is the history that somebody else kept, or an empty view and why there is none.
@@ -83,6 +90,9 @@ func (d *Daemon) longerHistory(ctx context.Context, r ipc.GPUHistoryRequest, now
 	}
 	if first := now.Add(-longerKept); r.Since.Before(first) {
 		r.Since = first
+	}
+	if !r.Since.Before(r.Until) {
+		return v, "nothing of longer ago than " + pasar.Duration(longerKept).String() + " is told"
 	}
 	var uuids []string
 	for _, g := range d.pub.Load().machines[pasar.LocalMachine].GPUs {

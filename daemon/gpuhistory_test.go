@@ -14,6 +14,9 @@ import (
 	"pasar/ipc"
 )
 
+// pointGap is how far the first point of a history may be from where it was asked to begin.
+const pointGap = 10 * time.Second
+
 // A fakePast has two GPUs, and remembers what it was asked.
 type fakePast struct {
 	since, until time.Time
@@ -23,7 +26,7 @@ type fakePast struct {
 
 func (p *fakePast) View(since, until time.Time, points int) pasar.GPUHistoryView {
 	p.since, p.until, p.points = since, until, points
-	v := pasar.GPUHistoryView{Schema: pasar.Schema, Source: "samples"}
+	v := pasar.GPUHistoryView{Schema: pasar.Schema, Source: "samples", From: since.Add(pointGap - time.Nanosecond), Until: until}
 	for _, uuid := range p.uuids {
 		v.GPUs = append(v.GPUs, pasar.GPUSeriesView{UUID: uuid, Points: []pasar.GPUSampleView{{At: since}}})
 	}
@@ -71,6 +74,38 @@ func TestAHistoryOfGPUsIsBoundedAndNotOfTheFuture(t *testing.T) {
 	})
 }
 
+func TestNoHistoryEndsBeforeItBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newWorld(t, 2).start(nil)
+		synctest.Wait()
+		past, longer := &fakePast{}, &fakeLonger{}
+		d.Past = past
+		now := d.Clock.Now()
+		day := 24 * time.Hour
+		ago := []time.Duration{1000 * day, 40 * day, 30*day + time.Second, 30 * day, 3 * day, 2 * day, day + time.Minute, day + time.Second, day, time.Hour, 2 * time.Second, time.Second, 0, -time.Second, -day}
+		for _, url := range []string{"", "http://p:9090"} {
+			s := *d.settings.Load()
+			s.PrometheusURL = url
+			d.SetSettings(s)
+			d.Longer = longer
+			for i, since := range ago {
+				for _, until := range ago[i+1:] {
+					*past, *longer = fakePast{}, fakeLonger{}
+					v, err := d.gpuHistory(t.Context(), ipc.GPUHistoryRequest{Since: now.Add(-since), Until: now.Add(-until)})
+					told := v.From.Before(now.Add(-since)) && since > 0 || v.Until.After(now) || v.Until.After(now.Add(-until))
+					if err != nil || v.From.After(v.Until) || told || past.since.After(past.until) || longer.since.After(longer.until) {
+						t.Errorf("%q, from %v ago to %v ago: %v; %v to %v, asked for %v to %v, and of others %v to %v", url, since, until, err,
+							now.Sub(v.From), now.Sub(v.Until), now.Sub(past.since), now.Sub(past.until), now.Sub(longer.since), now.Sub(longer.until))
+					}
+					if lacks := url == "" && since > day+time.Minute || until >= 30*day; lacks != (v.Note != nil) {
+						t.Errorf("%q, from %v ago to %v ago: the note is %v", url, since, until, v.Note)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestAHistoryNamesTheGPUsThatAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorld(t, 2).start(nil)
@@ -108,7 +143,7 @@ func (l *fakeLonger) View(_ context.Context, url string, uuids []string, since, 
 	if l.err != nil {
 		return pasar.GPUHistoryView{}, l.err
 	}
-	return pasar.GPUHistoryView{Schema: pasar.Schema, Source: "prometheus", GPUs: []pasar.GPUSeriesView{{UUID: uuids[len(uuids)-1]}}}, nil
+	return pasar.GPUHistoryView{Schema: pasar.Schema, Source: "prometheus", From: since.Add(pointGap - time.Nanosecond), Until: until, GPUs: []pasar.GPUSeriesView{{UUID: uuids[len(uuids)-1]}}}, nil
 }
 
 func TestAHistoryOfLongerThanADayIsAskedOfWhoeverKeptIt(t *testing.T) {

@@ -132,7 +132,7 @@ func (v *seeing) gpuView(g *pasar.GPU, drained *pasar.Health) pasar.GPUView {
 		return gv
 	}
 	gv.Status = &s.Status
-	gv.Used, gv.Reserved, gv.Util, gv.TempC, gv.HotC, gv.PowerW = s.Used, s.Reserved, s.Util, s.TempC, s.HotC, s.PowerW
+	gv.Used, gv.Reserved, gv.Util, gv.TempC, gv.HotC, gv.PowerW = s.Used, s.Reserved, s.Util, s.TempC, v.hotFrom(s), s.PowerW
 	gv.LimitW, gv.FanPct, gv.ClockMHz = s.LimitW, s.FanPct, s.ClockMHz
 	gv.Throttle = append([]string{}, s.Throttle...)
 	gv.Processes = []pasar.GPUProcessView{}
@@ -140,6 +140,15 @@ func (v *seeing) gpuView(g *pasar.GPU, drained *pasar.Health) pasar.GPUView {
 		gv.Processes = append(gv.Processes, pasar.GPUProcessView{Pid: p.Pid, Name: p.Name, User: p.User, Used: p.Used, Graphics: p.Graphics, Job: pasar.Known(p.Job.Job)})
 	}
 	return gv
+}
+
+// hotFrom is from where a GPU is shown as hot, in degrees.
+func (v *seeing) hotFrom(s *gpuSight) *float64 {
+	hot := v.set.HotC
+	if s.HotC != nil {
+		hot = min(hot, *s.HotC)
+	}
+	return &hot
 }
 
 // room is what a slice could have of a GPU: by the claims and what is used beyond them, or by the device if

@@ -9,6 +9,7 @@ import (
 // A WebAccess says how to get in over HTTP. Errors that are *ipc.Error cross to the client as they are.
 type WebAccess interface {
 	Token(fresh bool) (string, error) // fresh: another one
+	Where() (string, error)           // the address of its start page
 	Link() (string, error)            // an address that signs in the browser which opens it first
 }
 
@@ -32,10 +33,18 @@ func (d *Daemon) serveToken(_ context.Context, c *ipc.Call) error {
 }
 
 func (d *Daemon) serveWeb(_ context.Context, c *ipc.Call) error {
+	var r ipc.WebRequest
+	if err := c.Bind(&r); err != nil {
+		return err
+	}
 	if d.Web == nil {
 		return errNoWeb
 	}
-	url, err := d.Web.Link()
+	tell := d.Web.Link
+	if r.Where {
+		tell = d.Web.Where
+	}
+	url, err := tell()
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (g *generator) section(title, name string) {
 		}
 		g.done[name] = true
 		if !first {
-			fmt.Fprintf(&g.out, "\n### %s\n", title4(name))
+			fmt.Fprintf(&g.out, "\n### %s\n", g.title(name))
 		}
 		first = false
 		fmt.Fprintf(&g.out, "\n%s\n\n| key | value | |\n|---|---|---|\n", g.docs[name])
@@ -203,7 +203,7 @@ func (g *generator) field(owner string, f *ast.Field) (key, value string, ok boo
 
 var words = map[string]string{
 	"string": "string", "bool": "true or false", "int": "integer", "int64": "integer", "uint64": "integer", "float64": "number",
-	"Bytes": "bytes", "Duration": "seconds", "Money": "dollars", "time.Time": "time", "VerdictMark": "list of strings", "AttemptMark": "list of strings", "Arg": "string, or `{\"base64\": …}`",
+	"Bytes": "bytes", "Duration": "seconds", "Money": "dollars", "time.Time": "time", "VerdictMark": "list of strings", "AttemptMark": "list of strings", "EventMark": "list of strings", "Arg": "string, or `{\"base64\": …}`",
 }
 
 func (g *generator) value(e ast.Expr) string {
@@ -232,7 +232,7 @@ func (g *generator) value(e ast.Expr) string {
 		}
 		if _, ok := ts.Type.(*ast.StructType); ok {
 			g.queue = append(g.queue, e.Name)
-			return "[" + title4(e.Name) + "](#" + strings.ReplaceAll(strings.ToLower(title4(e.Name)), " ", "-") + ")"
+			return "[" + g.title(e.Name) + "](#" + strings.ReplaceAll(strings.ToLower(g.title(e.Name)), " ", "-") + ")"
 		}
 		return g.value(ts.Type)
 	}
@@ -254,6 +254,14 @@ func plural(s string) string {
 		return s
 	}
 	return s + "s"
+}
+
+// title is the heading of a type. One that is kept has another than what is shown of it.
+func (g *generator) title(name string) string {
+	if g.done[name+"View"] {
+		return title4(name) + " as kept"
+	}
+	return title4(name)
 }
 
 // title4 makes a heading of a type's name: "AttemptView" is "Attempt".

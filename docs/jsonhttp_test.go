@@ -1,5 +1,47 @@
 package docs
 
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// pathOf is a request as a row of a table names it, in its first column.
+var pathOf = regexp.MustCompile("`((?:GET|POST|PATCH) /[^`]*)`")
+
+func TestEachPathAndEachTableOfTheJSONSaysSomethingOnce(t *testing.T) {
+	b, err := os.ReadFile("json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rule = "|---|---|---|"
+	lines := strings.Split(string(b), "\n")
+	heading, tables, paths := "", map[string]int{}, map[string]int{}
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "#"):
+			heading = line
+		case line == rule:
+			if tables[heading]++; tables[heading] > 1 {
+				t.Errorf("%q has two tables", heading)
+			}
+			if !strings.HasPrefix(lines[i+1], "| ") {
+				t.Errorf("the table of %q is empty: its type has no keys, so it needs words of its own", heading)
+			}
+		case strings.HasPrefix(line, "| "):
+			for _, m := range pathOf.FindAllStringSubmatch(strings.SplitN(line, " | ", 2)[0], -1) {
+				if paths[m[1]]++; paths[m[1]] > 1 {
+					t.Errorf("%s is there twice", m[1])
+				}
+			}
+		}
+	}
+	if len(tables) < 30 || len(paths) < 25 {
+		t.Errorf("only %d tables and %d paths were found", len(tables), len(paths))
+	}
+}
+
 // jsonHTTP says which of the objects HTTP answers with. A test of package web holds that no path is missing.
 const jsonHTTP = `
 ## Over HTTP
@@ -20,7 +62,6 @@ Each answer under ` + "`/api/`" + ` that is JSON is one of the objects below, by
 | ` + "`GET /api/jobs/42/wait`" + ` | [a job](#a-job), or with 202 [who is still waited for](#a-wait-that-took-too-long) | ` + "`wait`" + ` |
 | ` + "`GET /api/jobs/42/events`" + ` | [a job's life](#a-jobs-life) | ` + "`events`" + ` |
 | ` + "`GET /api/jobs/42/logs`" + ` | [lines of output](#a-line-of-output), one a line; with ` + "`raw`" + ` bytes as they were written | ` + "`logs`" + ` |
-| ` + "`GET /api/jobs/42/diff`" + ` | text as git writes it, no JSON | |
 | ` + "`GET /api/jobs/42/screen`" + ` | [a screen](#a-screen) | ` + "`screen`" + ` |
 | ` + "`GET /api/jobs/42/metrics`" + ` | [what an attempt reported](#what-an-attempt-reported) | no command: the request ` + "`metrics`" + ` |
 | ` + "`GET /api/jobs/42/usage`" + ` | [what an attempt used](#what-an-attempt-used) | no command: the request ` + "`usage`" + ` |

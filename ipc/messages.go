@@ -96,7 +96,7 @@ var Requests = []Request{
 	{VerbUsage, false, false, "owner", "what an attempt used over its life, as JSON"},
 	{VerbDiff, false, true, "owner", "how a job's code differed from its commit at submit, as git writes it"},
 	{VerbToken, false, false, "owner", "the token that HTTP asks of others, or a fresh one"},
-	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first"},
+	{VerbWeb, false, false, "owner", "an address that signs in the browser which opens it first, or where HTTP is served"},
 	{VerbChanges, false, true, "owner", "the jobs that match and the status, then what changes of them, as JSON"},
 }
 
@@ -386,7 +386,12 @@ type TokenAnswer struct {
 	Token string `msgpack:"token"`
 }
 
-// WebAnswer is an address to open in a browser. It works once, for ten minutes.
+// WebRequest asks for an address to open in a browser.
+type WebRequest struct {
+	Where bool `msgpack:"where"` // only where that is: the address signs nobody in
+}
+
+// WebAnswer is that address. One that signs in works once, for ten minutes.
 type WebAnswer struct {
 	URL string `msgpack:"url"`
 }

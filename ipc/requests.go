@@ -184,8 +184,8 @@ func (c *Client) Token(ctx context.Context, fresh bool) (string, error) {
 	return a.Token, err
 }
 
-// Web is an address that signs in the browser which opens it first.
-func (c *Client) Web(ctx context.Context) (string, error) {
-	a, err := call[WebAnswer](ctx, c, VerbWeb, Empty{})
+// Web is an address that signs in the browser which opens it first, or where HTTP is served.
+func (c *Client) Web(ctx context.Context, r WebRequest) (string, error) {
+	a, err := call[WebAnswer](ctx, c, VerbWeb, r)
 	return a.URL, err
 }

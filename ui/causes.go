@@ -142,8 +142,8 @@ func (r *moods) machines(s *Snapshot) {
 		for k := range m.GPUs {
 			g := &m.GPUs[k]
 			gpu := fmt.Sprintf("GPU %d", g.Index)
-			switch {
-			case g.TempC != nil && *g.TempC >= hotFrom(g):
+			switch over, known := heat(g); {
+			case known && over >= 0:
 				r.stays(MoodHot, fmt.Sprintf("%s is at %.0f °C", gpu, *g.TempC))
 			case slices.Contains(g.Throttle, "thermal"):
 				r.stays(MoodHot, gpu+" is slowed down by heat")

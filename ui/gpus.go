@@ -10,9 +10,6 @@ import (
 	"pasar"
 )
 
-// hotC is from where a GPU is shown as hot when nobody says where it begins to slow down, in degrees.
-const hotC = 85
-
 // stale is how old a look at the GPUs may be before that is worth saying.
 const stale = 30 * time.Second
 
@@ -243,11 +240,10 @@ func (p *page) gpuRow(g *pasar.GPUView, divided bool, now time.Time) gpuRow {
 func (p *page) warmth(r *gpuRow, g *pasar.GPUView) {
 	if g.TempC != nil {
 		r.temp = strconv.FormatFloat(*g.TempC, 'f', 0, 64) + "°C"
-		hot := hotFrom(g)
-		switch {
-		case *g.TempC >= hot:
+		switch over, known := heat(g); {
+		case known && over >= 0:
 			r.tempCode = red
-		case *g.TempC >= hot-10:
+		case known && over >= -nearHot:
 			r.tempCode = yellow
 		}
 	}
@@ -269,12 +265,15 @@ func (p *page) warmth(r *gpuRow, g *pasar.GPUView) {
 	}
 }
 
-// hotFrom is from where a GPU is hot, in degrees.
-func hotFrom(g *pasar.GPUView) float64 {
-	if g.HotC != nil {
-		return *g.HotC
+// nearHot is from how many degrees below being hot a GPU is warm.
+const nearHot = 10
+
+// heat is by how many degrees a GPU is hotter than where it is hot from, and whether that is known.
+func heat(g *pasar.GPUView) (over float64, known bool) {
+	if g.TempC == nil || g.HotC == nil {
+		return 0, false
 	}
-	return hotC
+	return *g.TempC - *g.HotC, true
 }
 
 // occupied is how much of a GPU is in use, how much of that by processes that aren't pasar's, and by each job.

@@ -50,7 +50,7 @@ func machines() *pasar.GPUsView {
 		Drained: &pasar.Health{Reason: "new driver at noon", Since: start, Person: true},
 		GPUs: []pasar.GPUView{
 			{GPU: pasar.GPU{Index: 0, UUID: "MIG-12345678-1", Name: "NVIDIA A100 MIG 3g.20gb", Total: 20 * pasar.GiB, Parent: "GPU-0"}, Free: 20 * pasar.GiB, Jobs: []pasar.JobID{7}, Used: gib(9.5), Claimed: 20 * pasar.GiB},
-			{GPU: pasar.GPU{Index: 0, UUID: "GPU-0", Name: "NVIDIA A100-SXM4-40GB", Total: 40 * pasar.GiB}, TempC: ptr(78.0)},
+			{GPU: pasar.GPU{Index: 0, UUID: "GPU-0", Name: "NVIDIA A100-SXM4-40GB", Total: 40 * pasar.GiB}, TempC: ptr(78.0), HotC: ptr(85.0)},
 			{GPU: pasar.GPU{Index: 0, UUID: "MIG-87654321-2", Name: "NVIDIA A100 MIG 1g.5gb", Total: 5 * pasar.GiB, Parent: "GPU-0"}, Free: 5 * pasar.GiB, Used: gib(0)},
 		}}
 	none := pasar.MachineView{Name: "laptop", Reachable: true, HostMemory: 12 * pasar.GiB, Notes: []string{"no GPU: one virtual GPU over host memory"},

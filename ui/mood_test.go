@@ -70,6 +70,7 @@ func TestTheMoodIsThatOfWhatMattersMost(t *testing.T) {
 		{"two that failed", at(nil, job(1, pasar.Failed, pasar.CodeExit, 30*time.Second), job(2, pasar.Failed, pasar.CodeExit, 10*time.Second)), MoodFailed, "#2", 50 * time.Second},
 		{"hot", at(func(_ *machine, g *gpu) { g.TempC, g.HotC = ptr(91.0), ptr(90.0) }, busy), MoodHot, "GPU 0 is at 91 °C", 0},
 		{"warm", at(func(_ *machine, g *gpu) { g.TempC, g.HotC = ptr(89.0), ptr(90.0) }, busy), MoodBusy, "", 0},
+		{"as hot as can be, for all that is known", at(func(_ *machine, g *gpu) { g.TempC = ptr(91.0) }, busy), MoodBusy, "", 0},
 		{"throttled", at(func(_ *machine, g *gpu) { g.Throttle = []string{"thermal"} }, busy), MoodHot, "slowed down by heat", 0},
 		{"capped", at(func(_ *machine, g *gpu) { g.Throttle = []string{"power_cap"} }, busy), MoodBusy, "", 0},
 		{"under pressure", at(func(m *machine, _ *gpu) { m.Pressure = ptr(0.2) }, busy), MoodSweat, "pressure 20 %", 0},
@@ -116,7 +117,9 @@ func TestTheMoodIsThatOfWhatMattersMost(t *testing.T) {
 func TestTheMoodsOrderIsTheirPriority(t *testing.T) {
 	oom, failed, done := job(1, pasar.Failed, pasar.CodeOOM, time.Second), job(2, pasar.Failed, pasar.CodeExit, time.Second), job(3, pasar.Completed, pasar.CodeCompleted, time.Second)
 	shoved, starting, settling, awaiting := job(4, pasar.Paused, pasar.CodePreempted, time.Second), job(5, pasar.Starting, "", 0), waitsFor(6, pasar.WaitSettle), job(7, pasar.Awaiting, "", 0)
-	s := at(func(m *pasar.MachineView, g *pasar.GPUView) { g.TempC, m.Pressure = ptr(99.0), ptr(0.5) },
+	s := at(func(m *pasar.MachineView, g *pasar.GPUView) {
+		g.TempC, g.HotC, m.Pressure = ptr(99.0), ptr(85.0), ptr(0.5)
+	},
 		oom, failed, shoved, done, starting, settling, awaiting)
 	s.Lost, s.Status.Problem = "gone", ptr("trouble")
 	drop := func() { s.Jobs = s.Jobs[1:] }

@@ -26,7 +26,7 @@ desktop it opens a browser, too, by way of a file that only you can read: what a
 				}
 				var url string
 				err := c.ask(ctx, func(d *ipc.Client) (err error) {
-					url, err = d.Web(ctx)
+					url, err = d.Web(ctx, ipc.WebRequest{})
 					return err
 				})
 				if err != nil {

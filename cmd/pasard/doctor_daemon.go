@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"pasar"
@@ -35,6 +36,8 @@ type daemonSeen struct {
 	version string
 	pid     int
 	status  pasar.StatusView
+	web     string     // where HTTP is served; empty: nowhere
+	noWeb   *ipc.Error // why not; nil: it is, or that isn't known
 }
 
 // askDaemon calls the daemon at a socket and asks for its status.
@@ -60,7 +63,11 @@ func askDaemon(ctx context.Context, socket string) daemonSeen {
 	}
 	if err != nil {
 		seen.state, seen.why = socketSilent, fmt.Sprintf("pasard (pid %d) greets, but does not tell its status: %v", seen.pid, err)
+		return seen
 	}
+	seen.web, err = c.Web(ctx, ipc.WebRequest{Where: true})
+	seen.web, _, _ = strings.Cut(seen.web, "/login") // an older one makes a link
+	errors.As(err, &seen.noWeb)
 	return seen
 }
 

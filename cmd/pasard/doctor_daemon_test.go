@@ -32,6 +32,9 @@ func TestTheDaemonIsToldApartFromWhatElseASocketCanBe(t *testing.T) {
 		{"a dead daemon's", func(t *testing.T, socket string) { listenAt(t, socket).Close() }, socketStale, nil},
 		{"a daemon's", func(t *testing.T, socket string) {
 			serveAt(t, socket, func(_ context.Context, c *ipc.Call) error {
+				if c.Verb == ipc.VerbWeb {
+					return c.Answer(ipc.WebAnswer{URL: "http://127.0.0.1:8750"})
+				}
 				return c.Answer(ipc.ViewAnswer{JSON: []byte(`{"schema":1,"data_dir":"/data","problem":"disk full"}`)})
 			})
 		}, socketAnswers, nil},
@@ -73,7 +76,7 @@ func TestTheDaemonIsToldApartFromWhatElseASocketCanBe(t *testing.T) {
 			if (seen.why == "") != (c.want == socketAnswers || c.want == socketMissing) {
 				t.Errorf("why is %q", seen.why)
 			}
-			if c.want == socketAnswers && (seen.pid != os.Getpid() || seen.version != "7.8" || seen.status.DataDir != "/data" || *seen.status.Problem != "disk full") {
+			if c.want == socketAnswers && (seen.pid != os.Getpid() || seen.version != "7.8" || seen.web != "http://127.0.0.1:8750" || seen.noWeb != nil || seen.status.DataDir != "/data" || *seen.status.Problem != "disk full") {
 				t.Errorf("it says %+v", seen)
 			}
 		})

@@ -55,6 +55,7 @@ var checks = []check{
 	{checkJournal, examineJournal},
 	{checkRun, examineRun},
 	{checkDaemon, examineDaemon},
+	{checkHTTP, examineHTTP},
 	{checkPrograms, examinePrograms},
 	{checkTerminal, examineTerminals},
 	{checkProc, examineProc},

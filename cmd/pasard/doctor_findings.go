@@ -58,6 +58,7 @@ const (
 	checkJournal  = "journal"
 	checkRun      = "run directory"
 	checkDaemon   = "daemon"
+	checkHTTP     = "HTTP"
 	checkPrograms = "programs"
 	checkTerminal = "terminals"
 	checkProc     = "processes"
@@ -129,6 +130,11 @@ const (
 	daemonElsewhere
 	daemonTroubled
 	daemonIncident
+
+	httpUp
+	httpOff
+	httpNone
+	httpDown
 
 	programsFine
 	supervisorMissing
@@ -274,6 +280,11 @@ var diagnoses = [symptoms]struct {
 	daemonElsewhere:  {checkDaemon, levelWarning},
 	daemonTroubled:   {checkDaemon, levelProblem},
 	daemonIncident:   {checkDaemon, levelWarning},
+
+	httpUp:   {checkHTTP, levelOK},
+	httpOff:  {checkHTTP, levelOK},
+	httpNone: {checkHTTP, levelWarning},
+	httpDown: {checkHTTP, levelWarning},
 
 	programsFine:      {checkPrograms, levelOK},
 	supervisorMissing: {checkPrograms, levelProblem},

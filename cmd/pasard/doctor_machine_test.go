@@ -41,7 +41,7 @@ func wellMachine(t *testing.T) *sickMachine {
 		vars: map[string]string{"HOME": home},
 		data: filepath.Join(home, ".local/share/pasar"),
 		says: map[string]string{"pasar-supervisor": "pasar-supervisor 1.2.3 (protocol 1 to 1)\n", "pasar-console": "pasar-console 1.2.3 (protocol 1)\n", "pasar": `{"schema":1,"version":"1.2.3","daemon":null}`},
-		seen: daemonSeen{state: socketAnswers, version: "1.2.3", pid: 4711},
+		seen: daemonSeen{state: socketAnswers, version: "1.2.3", pid: 4711, web: "http://127.0.0.1:8750"},
 	}
 	m.seen.status = pasar.StatusView{DataDir: m.data, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Place: pasar.Known(pasar.PlaceUnit)}
 	m.shown = map[string]string{

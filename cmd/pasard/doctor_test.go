@@ -18,6 +18,7 @@ import (
 	"pasar"
 	"pasar/config"
 	"pasar/gpu"
+	"pasar/ipc"
 	"pasar/store"
 	"pasar/target"
 )
@@ -26,7 +27,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // wellSymptoms are what is found on a machine on which all is well.
 var wellSymptoms = []symptom{
-	configNone, dataFine, journalServed, runFine, daemonUp, programsFine, terminalsFine, procFine, placeUnit,
+	configNone, dataFine, journalServed, runFine, daemonUp, httpUp, programsFine, terminalsFine, procFine, placeUnit,
 	serviceUp, lingerOn, gpusFine, kernelLogFine, limitsFine, memoryProtected, shmFine, clocksFine, gitFine,
 }
 
@@ -174,6 +175,17 @@ var sicknesses = []struct {
 	}},
 	{"an incident", []symptom{daemonIncident}, func(m *sickMachine) {
 		m.seen.status.Incidents = []pasar.IncidentView{{At: m.now(), What: "pressure", Detail: "of memory"}}
+	}},
+
+	{"HTTP turned off", []symptom{configFine, httpOff}, func(m *sickMachine) {
+		m.configure("http = false\n")
+		m.seen.web, m.seen.noWeb = "", &ipc.Error{Code: ipc.CodeUnsupported, Message: "no HTTP", Hint: "turn it on"}
+	}},
+	{"a daemon that serves no HTTP", []symptom{httpNone}, func(m *sickMachine) {
+		m.seen.web, m.seen.noWeb = "", &ipc.Error{Code: ipc.CodeUnsupported, Message: "no HTTP", Hint: "turn it on"}
+	}},
+	{"a port that another has", []symptom{httpDown}, func(m *sickMachine) {
+		m.seen.web, m.seen.noWeb = "", &ipc.Error{Code: ipc.CodeUnavailable, Message: "HTTP is not served on 127.0.0.1:8750: address already in use"}
 	}},
 
 	{"no supervisor", []symptom{supervisorMissing}, func(m *sickMachine) { m.remove(filepath.Join(filepath.Dir(m.self), "pasar-supervisor")) }},

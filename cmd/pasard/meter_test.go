@@ -148,6 +148,35 @@ func TestADaemonSeesItsGPUsTheirJobsAndTheirFaults(t *testing.T) {
 	})
 }
 
+func TestAGPUIsHotFromWhereTheConfigurationSaysAlsoAfterAReload(t *testing.T) {
+	h := newGPUHome(t, "gpus 3\ngpu.1.temp_slowdown 50\ngpu.2.temp_slowdown NA\n")
+	ctx := longContext(t, 90*time.Second)
+	hot := func(a, b, c float64) func(pasar.MachineView) bool {
+		return func(m pasar.MachineView) bool {
+			ok := len(m.GPUs) == 3
+			for i, want := range []float64{a, b, c} {
+				ok = ok && m.GPUs[i].HotC != nil && *m.GPUs[i].HotC == want
+			}
+			return ok
+		}
+	}
+	h.until(ctx, "as nobody set it", hot(85, 50, 85))
+	usual, err := os.ReadFile(h.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		set     string
+		a, b, c float64
+	}{{"30", 30, 30, 30}, {"99", 90, 50, 99}} {
+		h.write(h.config, string(usual)+"hot_temp_c = "+c.set+"\n")
+		if out := h.pasar("reload"); !strings.Contains(out, "hot_temp_c") {
+			t.Errorf("reload says %q", out)
+		}
+		h.until(ctx, "set to "+c.set, hot(c.a, c.b, c.c))
+	}
+}
+
 func TestADaemonSaysWhatItsDriverLacksAndGoesOnWhenItIsThere(t *testing.T) {
 	h := newGPUHome(t, "gpus 1\ninit LIB_RM_VERSION_MISMATCH\n")
 	ctx := longContext(t, 3*time.Minute)

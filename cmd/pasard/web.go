@@ -30,7 +30,7 @@ func newWeb(cfg *config.Config, now func() *config.Config, log *slog.Logger) *we
 		Attach: func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) {
 			return attach(ctx, dial, job, attempt)
 		},
-		Addresses: cfg.Addresses(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
+		Addresses: cfg.Addresses(), Listen: cfg.Listeners(), Hosts: cfg.AllowedHosts, UID: os.Geteuid(),
 		TokenFile: filepath.Join(cfg.Paths.Data, "token"), Mascots: func() string { return mascots(now()) },
 		Now: time.Now, Log: log,
 	})

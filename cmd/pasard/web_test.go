@@ -133,6 +133,33 @@ func TestHTTPAnswersWithTheBytesOfTheCommands(t *testing.T) {
 	}
 }
 
+func TestAnAddressOfEveryInterfaceIsServedWithTheUsualOne(t *testing.T) {
+	h := newHome(t)
+	h.config = h.dir + "/config.toml"
+	addr := h.startWebWith(func(c *exec.Cmd) {
+		_, port, err := net.SplitHostPort(c.Env[len(c.Env)-1])
+		if err == nil {
+			err = os.WriteFile(h.config, []byte("bind = [\"0.0.0.0:"+port+"\"]\n"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !strings.Contains(get(t, "http://"+addr+"/api/status"), `"data_dir"`) {
+		t.Error("this user isn't let in by loopback")
+	}
+	if link := h.pasar("web"); !strings.HasPrefix(link, "http://"+addr+"/login?code=") {
+		t.Error(link)
+	}
+	if out := h.told("doctor"); !strings.Contains(out, `"check":"HTTP","level":"ok","found":"served at http://`+addr+`"`) {
+		t.Errorf("the doctor says\n%s", out)
+	}
+	h.kill() // its log is whole then
+	if n := strings.Count(h.log.String(), "HTTP is up"); n != 1 || strings.Contains(h.log.String(), "HTTP is not served") {
+		t.Errorf("%d listeners:\n%s", n, h.log.String())
+	}
+}
+
 func TestTheGuidesCurlExamplesWork(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip(err)

@@ -76,6 +76,35 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
+func TestWhateverIsAskedOfAJobThatIsNotThereIsNotFound(t *testing.T) {
+	s, d := newServer(t)
+	unknown := &ipc.Error{Code: ipc.CodeUnknownJob, Message: "there is no job #99"}
+	for _, v := range ipc.Requests {
+		d.reply[v.Verb] = func(context.Context, *ipc.Call) error { return unknown }
+	}
+	s.Attach = func(context.Context, pasar.JobID, int) (net.Conn, error) { return nil, unknown }
+	bodies := map[string]string{"PATCH": `{"bid":1500}`}
+	n := 0
+	for _, list := range allRoutes() {
+		for _, rt := range list {
+			method, path, _ := strings.Cut(rt.pattern, " ")
+			if !strings.HasPrefix(path, "/api/jobs/{id}") || rt.who == person || strings.HasSuffix(path, "/attach") { // no request like others
+				continue
+			}
+			n++
+			for _, id := range []string{"99", "x"} {
+				status, e := refusal(t, s, method, strings.Replace(path, "{id}", id, 1), bodies[method])
+				if status != http.StatusNotFound || e.Code != ipc.CodeUnknownJob {
+					t.Errorf("%s of %s: %d %+v", rt.pattern, id, status, e)
+				}
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d paths were found", n)
+	}
+}
+
 func TestChangesReachTheDaemonAsTheyWereMeant(t *testing.T) {
 	s, d := newServer(t)
 	for _, c := range []struct{ path, body string }{

@@ -225,9 +225,16 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pull is refused: there is nothing elsewhere to bring here yet.
+// pull is refused of every job that there is: there is nothing elsewhere to bring here yet.
 func (s *Server) pull(_ http.ResponseWriter, r *http.Request) error {
-	if _, err := jobID(r); err != nil {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	if err := s.with(r, func(ctx context.Context, c *ipc.Client) error {
+		_, err := c.Show(ctx, ipc.ShowRequest{Job: id})
+		return err
+	}); err != nil {
 		return err
 	}
 	return refuse(ipc.CodeUnsupported, "results are where the job wrote them; `pasar guide cloud` says what there is", "nothing can be pulled: this pasar runs jobs on this machine alone")

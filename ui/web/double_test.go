@@ -75,7 +75,7 @@ func newServer(t *testing.T) (*Server, *double) {
 	s, err := New(Options{
 		Dial:      func(ctx context.Context) (*ipc.Client, error) { return ipc.Dial(ctx, sock) },
 		Connect:   func(context.Context) (net.Conn, error) { return ipc.DialUnix(sock, time.Second) },
-		Addresses: []string{"127.0.0.1:8750"}, Hosts: []string{"box.lan"}, UID: uid, TokenFile: filepath.Join(dir, "token"),
+		Addresses: []string{"127.0.0.1:8750"}, Listen: []string{"127.0.0.1:8750"}, Hosts: []string{"box.lan"}, UID: uid, TokenFile: filepath.Join(dir, "token"),
 		Now: time.Now, Log: log,
 	})
 	if err != nil {

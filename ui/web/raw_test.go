@@ -25,7 +25,7 @@ func rawServer(t *testing.T) (s *Server, d *double, addr string, end func()) {
 	}
 	addr = l.Addr().String()
 	_ = l.Close()
-	s.Addresses = []string{addr}
+	s.Addresses, s.Listen = []string{addr}, []string{addr}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(ctx) }()

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"pasar"
@@ -35,7 +37,8 @@ type Options struct {
 	Dial      func(context.Context) (*ipc.Client, error)                                // a connection of its own to the daemon
 	Connect   func(context.Context) (net.Conn, error)                                   // to the daemon's socket, for a client that is elsewhere
 	Attach    func(ctx context.Context, job pasar.JobID, attempt int) (net.Conn, error) // to the supervisor of a job's attempt; 0: the present one
-	Addresses []string                                                                  // host:port; the first is the one that links name
+	Addresses []string                                                                  // host:port, at which it is asked; the first is the one that links name
+	Listen    []string                                                                  // those that are listened on; the first serves the first of Addresses
 	Hosts     []string                                                                  // names, beyond those of the addresses, under which it may be asked
 	UID       int                                                                       // whose processes on this machine need no token
 	TokenFile string                                                                    // where the token is kept, 0600
@@ -84,7 +87,7 @@ func (s *Server) Serve(ctx context.Context) {
 	}
 	door := &door{uid: s.UID, log: s.Log}
 	var wg sync.WaitGroup
-	for _, addr := range s.Addresses {
+	for _, addr := range s.Listen {
 		wg.Go(func() { s.serveOn(ctx, h, door, addr) })
 	}
 	<-ctx.Done()
@@ -100,7 +103,7 @@ func (s *Server) Serve(ctx context.Context) {
 
 func (s *Server) serveOn(ctx context.Context, h *http.Server, d *door, addr string) {
 	for said := false; ; {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		l, err := listenOn(ctx, addr)
 		s.note(addr, err)
 		if err == nil {
 			s.Log.Info("HTTP is up", "address", l.Addr().String())
@@ -122,6 +125,19 @@ func (s *Server) serveOn(ctx context.Context, h *http.Server, d *door, addr stri
 	}
 }
 
+// listenOn listens on an address. One of a family is of that family alone: Go takes 0.0.0.0, and [::], for all of both.
+func listenOn(ctx context.Context, addr string) (net.Listener, error) {
+	network := "tcp"
+	if at, err := netip.ParseAddrPort(addr); err == nil {
+		at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+		network, addr = "tcp6", at.String()
+		if at.Addr().Is4() {
+			network = "tcp4"
+		}
+	}
+	return (&net.ListenConfig{}).Listen(ctx, network, addr)
+}
+
 func (s *Server) note(addr string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,18 +146,21 @@ func (s *Server) note(addr string, err error) {
 
 // trouble says why nobody can ask under the first address; nil if they can.
 func (s *Server) trouble() error {
-	if len(s.Addresses) == 0 {
+	if len(s.Listen) == 0 {
 		return &ipc.Error{Code: ipc.CodeUnsupported, Message: "HTTP is turned off", Hint: "`http = false` in the configuration, or PASAR_ADDRESS=off, does that"}
 	}
 	s.mu.Lock()
-	err, tried := s.served[s.Addresses[0]]
+	err, tried := s.served[s.Listen[0]]
 	s.mu.Unlock()
 	switch {
 	case !tried:
 		return &ipc.Error{Code: ipc.CodeUnavailable, Message: "HTTP isn't up yet", Hint: "try again in a moment"}
 	case err != nil:
-		return &ipc.Error{Code: ipc.CodeUnavailable, Message: fmt.Sprintf("HTTP is not served on %s: %v", s.Addresses[0], err),
-			Hint: "another pasard may have the port: give this one another with PASAR_ADDRESS=127.0.0.1:8751"}
+		hint := "PASAR_ADDRESS, and `bind` in the configuration, say where it is served"
+		if errors.Is(err, syscall.EADDRINUSE) {
+			hint = "another pasard may have the port: give this one another with PASAR_ADDRESS, such as 127.0.0.1:8751"
+		}
+		return &ipc.Error{Code: ipc.CodeUnavailable, Message: fmt.Sprintf("HTTP is not served on %s: %v", s.Addresses[0], err), Hint: hint}
 	}
 	return nil
 }
@@ -160,10 +179,31 @@ func (s *Server) Token(fresh bool) (string, error) {
 	return s.keys.token()
 }
 
+// url is where a browser on this machine asks: by loopback, if the first address is every one of this machine.
+func (s *Server) url() string {
+	addr := s.Addresses[0]
+	if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().Unmap().IsUnspecified() {
+		ip := netip.IPv6Loopback()
+		if at.Addr().Unmap().Is4() {
+			ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		}
+		addr = netip.AddrPortFrom(ip, at.Port()).String()
+	}
+	return "http://" + addr
+}
+
+// Where is the address of the start page.
+func (s *Server) Where() (string, error) {
+	if err := s.trouble(); err != nil {
+		return "", err
+	}
+	return s.url(), nil
+}
+
 // Link is an address that signs in the browser which opens it first, within linkFor.
 func (s *Server) Link() (string, error) {
 	if err := s.trouble(); err != nil {
 		return "", err
 	}
-	return "http://" + s.Addresses[0] + "/login?code=" + s.links.make(s.Now()), nil
+	return s.url() + "/login?code=" + s.links.make(s.Now()), nil
 }

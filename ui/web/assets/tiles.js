@@ -7,10 +7,19 @@ import { colour } from "./hue.js";
 import { fullName } from "./jobrow.js";
 import { fill } from "./keyed.js";
 
-const hotC = 85; // from where a GPU is hot when nobody says where it begins to slow down
+const nearHot = 10; // degrees below being hot from which a GPU is warm
 const stale = 30; // seconds: how old a look at GPUs may be before that is worth saying
 const every = 60000; // milliseconds from one look at their history to the next
 const recent = 86400; // seconds: how long an incident is shown
+
+// heat is by how many degrees a GPU is hotter than where it is hot from; where that isn't known, by none that counts.
+function heat(g) {
+  return g.temp_c === null || g.hot_c === null ? -Infinity : g.temp_c - g.hot_c;
+}
+
+function warmth(over) {
+  return over >= 0 ? "bad" : over >= -nearHot ? "warn" : "";
+}
 
 export class Tiles {
   constructor(market) {
@@ -104,8 +113,7 @@ export class Tiles {
     const list = this.shares(g);
     const used = g.virtual ? g.claimed : g.used;
     bar(t.bar, list, g.total, `Memory: ${ofBytes(used, g.total)}. ${list.filter((s) => s.text).map((s) => s.text).join(", ") || "nobody uses it"}`);
-    const hot = g.hot_c ?? hotC;
-    facts(t.facts, [[ofBytes(used, g.total), ""], [g.temp_c === null ? "" : `${Math.round(g.temp_c)} °C`, g.temp_c >= hot ? "bad" : g.temp_c >= hot - 10 ? "warn" : ""],
+    facts(t.facts, [[ofBytes(used, g.total), ""], [g.temp_c === null ? "" : `${Math.round(g.temp_c)} °C`, warmth(heat(g))],
       [g.power_w === null ? "" : `${Math.round(g.power_w)}${g.limit_w === null ? "" : `/${Math.round(g.limit_w)}`} W`, g.throttle?.length ? "warn" : ""]]);
     this.spark(t.spark, g.virtual ? null : this.series.get(g.uuid)?.map((p) => [new Date(p.at).getTime(), p.util]), 100, "use since");
     const notes = [];
@@ -190,9 +198,7 @@ export class Tiles {
     const watts = known("power_w");
     const limits = known("limit_w");
     const temps = known("temp_c");
-    const hottest = gpus.filter((g) => g.temp_c !== null).sort((a, b) => (b.temp_c - (b.hot_c ?? hotC)) - (a.temp_c - (a.hot_c ?? hotC)))[0];
-    const near = hottest ? hottest.temp_c - (hottest.hot_c ?? hotC) : -100;
-    facts(t.facts, [[ofBytes(used, total), ""], [temps.length ? `${Math.round(Math.max(...temps))} °C` : "", near >= 0 ? "bad" : near >= -10 ? "warn" : ""],
+    facts(t.facts, [[ofBytes(used, total), ""], [temps.length ? `${Math.round(Math.max(...temps))} °C` : "", warmth(Math.max(...gpus.map(heat)))],
       [watts.length ? `${Math.round(sum(watts))}${limits.length === gpus.length ? `/${Math.round(sum(limits))}` : ""} W` : "", ""]]);
     const at = new Map();
     for (const g of gpus) for (const p of this.series.get(g.uuid) ?? []) if (p.power_w !== null) at.set(p.at, (at.get(p.at) ?? 0) + p.power_w);
