@@ -43,7 +43,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, list := range allRoutes() {
 		for _, rt := range list {
-			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+			mux.Handle(rt.pattern, handler(func(w http.ResponseWriter, r *http.Request) {
 				now := s.lease.now()
 				byToken, status, e := s.admit(r, rt.who)
 				if e != nil {
@@ -62,10 +62,23 @@ func (s *Server) routes() *http.ServeMux {
 				if err := rt.serve(s, w, r); err != nil {
 					s.fail(w, r, err)
 				}
-			})
+			}))
 		}
 	}
 	return mux
+}
+
+// A handler answers for a route. The mux has others of its own, which redirect to the clean form of a path and ask nobody
+// who they are.
+type handler http.HandlerFunc
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h(w, r) }
+
+// routed reports whether a request is for a route, by the one address that it has.
+func (s *Server) routed(r *http.Request) bool {
+	h, _ := s.mux.Handler(r)
+	_, ok := h.(handler)
+	return ok
 }
 
 // csp lets a page have what comes from here, and nothing else: no script in the page itself, no other origin.
@@ -102,7 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = rc.SetWriteDeadline(time.Now().Add(sendTime))
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	if _, pattern := s.mux.Handler(r); pattern == "" {
+	if !s.routed(r) {
 		s.unknown(w, r)
 		return
 	}
@@ -120,7 +133,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch} {
 		other := r.Clone(r.Context())
 		other.Method = m
-		if _, pattern := s.mux.Handler(other); pattern != "" {
+		if s.routed(other) {
 			allow = append(allow, m)
 		}
 	}
