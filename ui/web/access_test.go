@@ -241,3 +241,19 @@ func TestAPathHasOneFormAndNoOtherAsksLess(t *testing.T) {
 		t.Errorf("of %d requests there reached the daemon %v", n, d.seen)
 	}
 }
+
+func TestABrowserIsSentWhatItHeedsOfPagesThatOpenPages(t *testing.T) {
+	s, _ := newServer(t)
+	for host, sent := range map[string]bool{"127.0.0.1:8750": true, "localhost": true, "[::1]:9000": true, "box.lan:8750": false, "box.localhost": true, "127.0.0.9": true, "192.0.2.2:8750": false} {
+		for _, site := range []string{"", "none"} {
+			w := ask(t, s, "GET", "/", "", func(r *http.Request) {
+				if r.Host = host; site != "" { // a browser's, which trusts the origin
+					r.Header.Set("Sec-Fetch-Site", site)
+				}
+			})
+			if got := w.Header().Get("Cross-Origin-Opener-Policy"); (got == "same-origin") != (sent || site != "") {
+				t.Errorf("%s, Sec-Fetch-Site %q: %q", host, site, got)
+			}
+		}
+	}
+}
