@@ -102,7 +102,7 @@ func TestHTTPAnswersWithTheBytesOfTheCommands(t *testing.T) {
 		"/api/jobs?all":                      {"ls", "--all"},
 		"/api/jobs?state=completed":          {"ls", "--state", "completed"},
 		"/api/jobs?tag=none":                 {"ls", "--tag", "none"},
-		"/api/stats?since=2026-01-31&by=tag": {"stats", "--since", "2026-01-31T00:00:00Z", "--by", "tag"},
+		"/api/stats?since=2026-01-31&by=tag": {"stats", "--since", "2026-01-31", "--by", "tag"},
 		"/api/jobs/1/logs?raw":               {"logs", "1", "--raw"},
 		"/api/jobs/1/logs":                   {"logs", "1"},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/submission"
 )
 
 // apiRoutes tell how things are: the bytes of the commands' --json.
@@ -270,20 +271,16 @@ func count(q url.Values, key string) (int, error) {
 	return int(n), nil
 }
 
-// moment is a point in time: RFC 3339, a day in UTC, or a span before now. Zero if it isn't there.
+// moment is a point in time, as of a flag, in the time zone of now. Zero if it isn't there.
 func moment(q url.Values, key string, now time.Time) (time.Time, error) {
 	v := q.Get(key)
 	if v == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, v); err == nil {
-			return t, nil
-		}
-	}
-	d, err := pasar.ParseDuration(v)
+	t, err := submission.ParseSince(v, now)
 	if err != nil {
-		return time.Time{}, refuse(ipc.CodeBadRequest, "write 2h (ago), 2026-01-31, or 2026-01-31T15:04:05Z", "%s: bad time %q", key, pasar.Clean(v))
+		what, hint := submission.Explain(err)
+		return t, refuse(ipc.CodeBadRequest, hint, "%s: %s", key, pasar.Clean(what))
 	}
-	return now.Add(-time.Duration(d)), nil
+	return t, nil
 }
