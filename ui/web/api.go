@@ -149,14 +149,14 @@ func (s *Server) gpuHistory(w http.ResponseWriter, r *http.Request) error {
 
 // listRequest is what a query asks for, with the names of the flags of `pasar ls`.
 func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
-	req := ipc.ListRequest{Tag: q.Get("tag"), By: q.Get("by"), Machine: q.Get("machine")}
+	req := ipc.ListRequest{Tag: strings.TrimPrefix(q.Get("tag"), "@"), By: q.Get("by"), Machine: q.Get("machine")}
 	var err error
 	if req.All, err = flag(q, "all"); err != nil {
 		return req, err
 	}
 	for _, word := range q["state"] {
 		for st := range strings.SplitSeq(word, ",") {
-			if !slices.Contains(pasar.States, pasar.State(st)) {
+			if st = strings.ToLower(st); !slices.Contains(pasar.States, pasar.State(st)) {
 				return req, refuse(ipc.CodeBadRequest, "states are "+stateNames(), "state: there is no %q", pasar.Clean(st))
 			}
 			req.States = append(req.States, pasar.State(st))
@@ -182,7 +182,9 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 			if err != nil || n < 1 {
 				return req, refuse(ipc.CodeBadRequest, "", "job: %q is no number of a job", pasar.Clean(id))
 			}
-			req.Jobs = append(req.Jobs, pasar.JobID(n))
+			if !slices.Contains(req.Jobs, pasar.JobID(n)) { // each once
+				req.Jobs = append(req.Jobs, pasar.JobID(n))
+			}
 		}
 	}
 	return req, nil
