@@ -48,7 +48,7 @@ func (s *Server) routes() *http.ServeMux {
 				now := s.lease.now()
 				byToken, status, e := s.admit(r, rt.who)
 				if e != nil {
-					sendAway(w, r, status, e)
+					s.sendAway(w, r, status, e)
 					return
 				}
 				if byToken {
