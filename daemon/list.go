@@ -81,21 +81,6 @@ func checkList(r *ipc.ListRequest) error {
 // place of one that waits is that in p.waiting; it is -1 for others, and for those that the request names. More is how
 // many unfinished ones match beyond the limit.
 func (d *Daemon) selectJobs(ctx context.Context, r *ipc.ListRequest, p *published, emit func(j *job, place int) error) (more int, err error) {
-	if len(r.Jobs) > 0 {
-		for _, id := range r.Jobs {
-			if ctx.Err() != nil {
-				return 0, ctx.Err()
-			}
-			j, err := d.find(id)
-			if err != nil {
-				return 0, err
-			}
-			if err := emit(j, -1); err != nil {
-				return 0, err
-			}
-		}
-		return 0, nil
-	}
 	if r.Last {
 		j, err := d.lastSubmitted(p, r)
 		if err != nil || j == nil {
@@ -104,6 +89,9 @@ func (d *Daemon) selectJobs(ctx context.Context, r *ipc.ListRequest, p *publishe
 		return 0, emit(j, -1)
 	}
 	n := 0
+	wanted := func(j *job) bool {
+		return r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) && j.lately(r.Lately)
+	}
 	full := func() bool { return r.Limit > 0 && n >= r.Limit }
 	counted := func(j *job, place int) error {
 		if ctx.Err() != nil {
@@ -112,9 +100,32 @@ func (d *Daemon) selectJobs(ctx context.Context, r *ipc.ListRequest, p *publishe
 		n++
 		return emit(j, place)
 	}
+	if len(r.Jobs) > 0 {
+		for _, id := range r.Jobs {
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			j, err := d.find(id)
+			switch {
+			case err != nil:
+				return 0, err
+			case !wanted(j):
+				continue
+			case full():
+				if !j.state().Finished() {
+					more++
+				}
+				continue
+			}
+			if err := counted(j, -1); err != nil {
+				return 0, err
+			}
+		}
+		return more, nil
+	}
 	for _, list := range [][]*job{p.active, p.waiting, p.paused} {
 		for i, j := range list {
-			if !r.Matches(j.state(), j.Spec, machineOf(j), j.Created, j.Finished) || !j.lately(r.Lately) {
+			if !wanted(j) {
 				continue
 			}
 			if full() {

@@ -105,20 +105,61 @@ func TestAnArrayIsAnsweredAndListedAsAGroup(t *testing.T) {
 	if _, err := c.Cancel(c.ctx, jobs(a.Jobs[:25]...)); err != nil { // more than stay in memory
 		t.Fatal(err)
 	}
-	var got []pasar.JobID
-	err := c.List(c.ctx, ipc.ListRequest{Group: a.Job}, func(lines []byte) error {
+	got := c.listed(ipc.ListRequest{Group: a.Job})
+	slices.Sort(got)
+	if !slices.Equal(got, a.Jobs) {
+		t.Errorf("group %d is %v", a.Job, got)
+	}
+}
+
+// listed is the jobs of a list.
+func (c *wire) listed(r ipc.ListRequest) (ids []pasar.JobID) {
+	c.t.Helper()
+	err := c.List(c.ctx, r, func(lines []byte) error {
 		for line := range strings.Lines(string(lines)) {
 			var v pasar.JobView
 			if err := json.Unmarshal([]byte(line), &v); err != nil {
 				return err
 			}
-			got = append(got, v.ID)
+			ids = append(ids, v.ID)
 		}
 		return nil
 	})
-	slices.Sort(got)
-	if err != nil || !slices.Equal(got, a.Jobs) {
-		t.Errorf("group %d is %v, %v", a.Job, got, err)
+	if err != nil {
+		c.t.Errorf("list %+v: %v", r, err)
+	}
+	return ids
+}
+
+func TestOfJobsThatAreNamedOnlyThoseThatAreAskedForAreListed(t *testing.T) {
+	c := newWire(t, 1)
+	var ids []pasar.JobID
+	for i := range 30 {
+		s := spec("a", 1000)
+		s.Hold = true
+		if i%2 == 0 {
+			s.Tags = []string{"even"}
+		}
+		ids = append(ids, c.submit(s).Job)
+	}
+	if _, err := c.Cancel(c.ctx, jobs(ids[:25]...)); err != nil { // more than stay in memory
+		t.Fatal(err)
+	}
+	named := []pasar.JobID{ids[29], ids[0], ids[28], ids[1]}
+	for _, tt := range []struct {
+		r    ipc.ListRequest
+		want []pasar.JobID
+	}{
+		{ipc.ListRequest{}, named},
+		{ipc.ListRequest{States: []pasar.State{pasar.Cancelled}}, []pasar.JobID{ids[0], ids[1]}},
+		{ipc.ListRequest{Tag: "even", Limit: 3}, []pasar.JobID{ids[0], ids[28]}},
+		{ipc.ListRequest{Limit: 3}, named[:3]},
+		{ipc.ListRequest{By: "nobody"}, nil},
+	} {
+		tt.r.Jobs = named
+		if got := c.listed(tt.r); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %v; want %v", tt.r, got, tt.want)
+		}
 	}
 }
 

@@ -164,3 +164,27 @@ func TestEveryFileThatADocumentLinksExists(t *testing.T) {
 		}
 	}
 }
+
+// What a program is started with, every user of a machine can read.
+func TestNoTokenIsShownInTheArgumentsOfAProgram(t *testing.T) {
+	texts := documents(t)
+	for _, pattern := range []string{"../cmd/*/*.go", "../ui/web/*.go", "../remote/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[name] = string(b)
+		}
+	}
+	shown := regexp.MustCompile(`(-H|--header|--oauth2-bearer)[ =]?["'](Authorization|\$)`)
+	for file, text := range texts {
+		if found := shown.FindString(text); found != "" && !strings.HasSuffix(file, "_test.go") {
+			t.Errorf("%s: %s", file, found)
+		}
+	}
+}

@@ -141,7 +141,7 @@ type SubmitAnswer struct {
 // Order: running first, then waiting in the order they will be considered, then finished, newest
 // first.
 type ListRequest struct {
-	Jobs      []pasar.JobID `msgpack:"jobs"` // only these, in this order; unknown ones are an error
+	Jobs      []pasar.JobID `msgpack:"jobs"` // only of these, in this order; unknown ones are an error
 	All       bool          `msgpack:"all"`  // every finished job too
 	States    []pasar.State `msgpack:"states"`
 	Tag       string        `msgpack:"tag"`

@@ -30,7 +30,6 @@ const Protocol = "pasar-ipc"
 type httpWay struct {
 	host, port string
 	authority  string // for the Host header
-	path       string
 	token      string
 }
 
@@ -38,10 +37,13 @@ func newHTTP(u *url.URL, token string) (*httpWay, error) {
 	if u.User != nil {
 		return nil, refuse(u.Redacted(), "by HTTP there is no user: PASAR_TOKEN says who you are")
 	}
+	if u.Path != "" && u.Path != "/" {
+		return nil, refuse(u.String(), "by HTTP there is no path: a daemon has an address of its own")
+	}
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 		return nil, &ipc.Error{Code: ipc.CodeUsage, Message: "PASAR_TOKEN is no token: it has spaces or worse in it", Hint: "`pasar token` prints it there"}
 	}
-	return &httpWay{host: u.Hostname(), port: u.Port(), authority: u.Host, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/ipc", token: token}, nil
+	return &httpWay{host: u.Hostname(), port: u.Port(), authority: u.Host, token: token}, nil
 }
 
 // maxHead is how many bytes the head of an answer may have, and its body if it is a refusal.
@@ -125,7 +127,7 @@ func (h *httpWay) lost(err error) error {
 
 // ask has the connection turned into that of a socket.
 func (h *httpWay) ask(c *conn, e Errand) error {
-	target := h.path
+	target := "/ipc"
 	if e.Job != 0 {
 		target += "?job=" + e.Job.String()
 		if e.Attempt != 0 {

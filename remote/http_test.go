@@ -44,7 +44,7 @@ func answering(t *testing.T, answer string) (addr string, asked <-chan *http.Req
 
 func TestAConnectionIsAskedForInHTTP(t *testing.T) {
 	addr, asked := answering(t, "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: Pasar-IPC\r\n\r\nbytes\r\n\r\n\x00")
-	r, err := New("http://"+addr+"/lab/", Options{Env: []string{"PASAR_TOKEN=old", "PASAR_TOKEN=pasar_x"}})
+	r, err := New("http://"+addr+"/", Options{Env: []string{"PASAR_TOKEN=old", "PASAR_TOKEN=pasar_x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAConnectionIsAskedForInHTTP(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	q := <-asked
-	if q.Method != "GET" || q.RequestURI != "/lab/ipc?job=7&attempt=2" || q.Host != addr || q.Header.Get("Upgrade") != Protocol || q.Header.Get("Connection") != "Upgrade" || q.Header.Get("Authorization") != "Bearer pasar_x" {
+	if q.Method != "GET" || q.RequestURI != "/ipc?job=7&attempt=2" || q.Host != addr || q.Header.Get("Upgrade") != Protocol || q.Header.Get("Connection") != "Upgrade" || q.Header.Get("Authorization") != "Bearer pasar_x" {
 		t.Errorf("%s %s %v", q.Method, q.RequestURI, q.Header)
 	}
 }

@@ -39,7 +39,7 @@ func TestAURLNamesAMachineOrIsRefused(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{"", "x", "ssh:", "ssh://", "ssh:///x", "ssh://-x", "ssh://-l@box", "ssh://a b", "ssh://a;b", "ssh://a`b`", "ssh://u:p@h", "ssh://h?q", "ssh://h#f",
-		"ssh://h:p", "ssh://h/%00", "https://h", "http://", "http://u@h", "file:///x", "\x7f://"} {
+		"ssh://h:p", "ssh://h/%00", "https://h", "http://", "http://u@h", "http://h:8750/x", "http://h/%2f", "http://h//", "file:///x", "\x7f://"} {
 		_, err := New(raw, Options{})
 		var e *ipc.Error
 		if !errors.As(err, &e) || e.Code != ipc.CodeUsage || e.Hint == "" {

@@ -3,7 +3,7 @@
 //
 // It reads this process and the file system, and asks no daemon. Functions named Parse are for the value of one field, and
 // say what is wrong with it as those of package pasar do: with what to write instead, if anything, behind a semicolon. What
-// others refuse is an *Error.
+// others refuse is an *Error. The times that questions name are read here as well, beside those of jobs.
 package submission
 
 import (

@@ -220,7 +220,7 @@ func TestAPasarElsewhereIsRunWhereItsPathSays(t *testing.T) {
 func TestARubbishURLIsABadArgument(t *testing.T) {
 	near := newNear(t, bin+":/usr/bin:/bin", "PASAR_TOKEN=a b")
 	for _, url := range []string{"box", "ssh:box", "ssh://", "ftp://box", "https://box", "ssh://-oProxyCommand=x", "ssh://-oProxyCommand=x@box", "ssh://a:b@box",
-		"ssh://box?x=1", "ssh://box#x", "ssh://b%20ox", "ssh://$(x)", "ssh://box:port", "ssh://box/a%0ab", "http://ada@box", "http://box", "unix:///x", "ssh://bo;x"} {
+		"ssh://box?x=1", "ssh://box#x", "ssh://b%20ox", "ssh://$(x)", "ssh://box:port", "ssh://box/a%0ab", "http://ada@box", "http://box/x", "http://box", "unix:///x", "ssh://bo;x"} {
 		near.env = append(near.env, "PASAR_URL="+url)
 		for _, args := range [][]string{{"ls"}, {"submit", "true"}, {"attach", "1"}, {"logs", "1"}} {
 			cmd := near.command(args...)

@@ -57,7 +57,7 @@ func TestATokenIsSentAndAWrongOneIsSaidToBe(t *testing.T) {
 		t.Error("there is another token")
 	}
 	a.near.env = append(a.near.env, "PASAR_URL=http://"+addr+"/elsewhere/")
-	a.says("doesn't know /ipc", exitNoDaemon, "ls")
+	a.says("by HTTP there is no path", exitUsage, "ls")
 }
 
 func TestTheConsoleShowsAnotherMachineByHTTP(t *testing.T) {

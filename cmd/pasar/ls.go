@@ -13,6 +13,7 @@ import (
 	"pasar"
 	"pasar/answer"
 	"pasar/ipc"
+	"pasar/submission"
 	"pasar/ui"
 )
 
@@ -148,33 +149,5 @@ func parseState(s string) (pasar.State, error) {
 	return "", e.hint("states are " + strings.Join(names, ", "))
 }
 
-// parseSince reads a point in time: a span before now, a day, or RFC 3339.
-func parseSince(s string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
-	}
-	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"} {
-		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	for _, layout := range []string{"15:04", "15:04:05"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return lastTime(t, time.Now()), nil
-		}
-	}
-	d, err := pasar.ParseDuration(s)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("bad time %q; write 2h (ago), 14:30, 2026-01-31, or 2026-01-31T15:04:05Z", s)
-	}
-	return time.Now().Add(-time.Duration(d)), nil
-}
-
-// lastTime is when the clock last showed a time of day: today, or yesterday if it is yet to come.
-func lastTime(clock, now time.Time) time.Time {
-	t := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, now.Location())
-	if t.After(now) {
-		t = time.Date(now.Year(), now.Month(), now.Day()-1, clock.Hour(), clock.Minute(), clock.Second(), 0, now.Location())
-	}
-	return t
-}
+// parseSince reads a time of the past, as of now.
+func parseSince(s string) (time.Time, error) { return submission.ParseSince(s, time.Now()) }

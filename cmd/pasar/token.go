@@ -11,9 +11,9 @@ func tokenCommand() *command {
 	return &command{
 		name: "token", section: sectionMachine, brief: "the token that HTTP asks of other users and machines",
 		long: `Your own processes on this machine need none. Everybody else sends it as Authorization: Bearer; who has it may do with
-your jobs what you may, so keep it where only you can read it.`,
+your jobs what you may, so keep it where only you can read it, and hand it on by a pipe: what a program is started with, everybody can read.`,
 		examples: []example{
-			{`curl -H "Authorization: Bearer $(pasar token)" http://box:8750/api/status`, "ask from a machine that may reach this one's port"},
+			{`ssh box pasar token | sed 's/^/Authorization: Bearer /' | curl -H @- http://box:8750/api/status`, "ask from a machine that may reach box's port"},
 			{"pasar token --new", "another one: whoever the old one let in is out, and every browser that was signed in"},
 		},
 		setup: func(f *flags) action {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"pasar/config"
 	"pasar/ipc"
 )
 
@@ -179,6 +180,9 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		}
 		if c.brief == "" || len(c.examples) == 0 && c.name != "help" {
 			t.Errorf("%s has no brief or no example", c.name)
+		}
+		if strings.Contains(c.long, config.DefaultAddress[strings.LastIndexByte(config.DefaultAddress, ':'):]) {
+			t.Errorf("%s: its help names a port, where the daemon may have another", c.name)
 		}
 		for _, args := range [][]string{{c.name, "--help"}, {"help", c.name}, {c.name, "-h"}} {
 			r := runIn(t, t.Context(), noDaemon(t), args...)

@@ -13,7 +13,8 @@ func webCommand() *command {
 	return &command{
 		name: "web", section: sectionMachine, brief: "open pasar's HTTP side in a browser, signed in",
 		long: `It prints an address that signs in the browser which opens it first, within ten minutes, for thirty days; where there is a
-desktop it opens a browser, too, by way of a file that only you can read: what a program is started with, everybody can. From another machine, forward the port: ssh -L 8750:localhost:8750 box.`,
+desktop it opens a browser, too, by way of a file that only you can read: what a program is started with, everybody can. From another
+machine, forward the port of the HOST:PORT that it prints: ssh -L PORT:HOST:PORT box.`,
 		examples: []example{
 			{"pasar web", "print the address, and open it"},
 			{"pasar web --no-open", "only print it"},

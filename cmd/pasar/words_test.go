@@ -51,19 +51,6 @@ func FuzzParseRefs(f *testing.F) {
 	})
 }
 
-func TestATimeOfDayIsTheLastOne(t *testing.T) {
-	now := time.Date(2026, 3, 1, 0, 10, 0, 0, time.UTC)
-	for clock, want := range map[string]string{"00:05": "2026-03-01 00:05", "23:50": "2026-02-28 23:50", "00:10": "2026-03-01 00:10"} {
-		c, err := time.Parse("15:04", clock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := lastTime(c, now).Format("2006-01-02 15:04"); got != want {
-			t.Errorf("%s: %s, want %s", clock, got, want)
-		}
-	}
-}
-
 func TestALineHasTheTimeOfItsFirstByte(t *testing.T) {
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := &call{app: &app{}}

@@ -62,6 +62,9 @@ func TestHTTPAndTheCommandsAnswerWithTheSameBytes(t *testing.T) {
 	h.pasar("submit", "--gpus", "0", "--hold", "--bid", "1200", "--", "true")                                          // 3: waits before it
 	h.pasar("submit", "--gpus", "0", "--pausable", "--no-pty", "--", "sh", "-c", `trap "" TERM; sleep 100; sleep 100`) // 4: runs, and stays
 	h.pasar("wait", "--for", "started", "4")
+	h.pasar("submit", "--gpus", "0", "--hold", "--tag", "grid", "--array", "0-2", "--", "true") // 5 to 7
+	h.pasar("bid", "6", "3000")                                                                 // before 5
+	h.pasar("cancel", "7")
 	for _, c := range []struct {
 		before       string // a command, before each of the two
 		line         string // the command that is compared
@@ -75,7 +78,20 @@ func TestHTTPAndTheCommandsAnswerWithTheSameBytes(t *testing.T) {
 		{"", "stats --since 2026-01-31T00:00:00Z --by reason", "GET", "/stats?since=2026-01-31&by=reason", ""},
 		{"", "ls", "GET", "/jobs", ""},
 		{"", "ls --all --state queued --since 1d --until 2100-01-01T00:00:00Z", "GET", "/jobs?all&state=queued&since=1d&until=2100-01-01", ""},
-		{"", "ls --until 2026-01-31T00:00:00Z", "GET", "/jobs?until=2026-01-31", ""},
+		{"", "ls --until 2026-01-31", "GET", "/jobs?until=2026-01-31", ""},
+		{"", "ls --since 00:00 --until 2100-01-31T15:04", "GET", "/jobs?since=00:00&until=2100-01-31%2015:04", ""},
+		{"", "ls group:5", "GET", "/jobs?group=5", ""},
+		{"", "ls group:5 --state queued,cancelled --limit 2", "GET", "/jobs?group=5&state=queued,cancelled&limit=2", ""},
+		{"", "ls group:5 --state failed", "GET", "/jobs?group=5&state=failed", ""},
+		{"", "ls group:6", "GET", "/jobs?group=6", ""},
+		{"", "ls group:99", "GET", "/jobs?group=99", ""},
+		{"", "ls 6-7,5,#6 1", "GET", "/jobs?job=6,7,5,6&job=1", ""},
+		{"", "ls 5-7,2 --state Cancelled --state queued --tag @grid", "GET", "/jobs?job=5,6,7,2&state=Cancelled&state=queued&tag=@grid", ""},
+		{"", "ls 1 99", "GET", "/jobs?job=1,99", ""},
+		{"", "ls @grid", "GET", "/jobs?tag=grid", ""},
+		{"", "ls --tag none", "GET", "/jobs?tag=none", ""},
+		{"", "ls --by nobody --machine local", "GET", "/jobs?by=nobody&machine=local", ""},
+		{"", "ls --machine local --all --limit 1", "GET", "/jobs?machine=local&all&limit=1", ""},
 		{"", "show 1", "GET", "/jobs/1", ""},
 		{"", "show 99", "GET", "/jobs/99", ""},
 		{"", "why 2", "GET", "/jobs/2/why", ""},

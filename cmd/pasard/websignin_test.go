@@ -126,3 +126,24 @@ func TestALinkSignsInABrowserOfAnotherUser(t *testing.T) {
 		}
 	}
 }
+
+func TestABrowserComplainsOfNothingUnderTheNameOfAnotherMachine(t *testing.T) {
+	h := newHome(t)
+	h.config = h.dir + "/config.toml"
+	if err := os.WriteFile(h.config, []byte("allowed_hosts = [\"box.lan\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(h.startWeb())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.pasar("submit", "--wait", "--gpus", "0", "--", "echo", "hello")
+	b := openBrowser(t, "box.lan:"+port, screens[0])
+	b.open("/jobs/1")
+	b.read(".log", "hello")
+	b.open("/")
+	b.until(`!["", "asking …"].includes(document.getElementById("headline").innerText)`)
+	if eval[bool](b, `isSecureContext`) {
+		t.Error("the browser trusts that name")
+	}
+}

@@ -204,3 +204,56 @@ func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
 		t.Errorf("%v %v", fi.Mode(), err)
 	}
 }
+
+func TestAPathHasOneFormAndNoOtherAsksLess(t *testing.T) {
+	s, d := newServer(t)
+	elsewhere := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
+	n := 0
+	for _, list := range allRoutes() {
+		for _, rt := range list {
+			method, path, _ := strings.Cut(rt.pattern, " ")
+			path = strings.NewReplacer("{$}", "", "{id}", "1", "{topic}", "api", "{file}", "busy.svg", "{file...}", "app.css").Replace(path)
+			for _, form := range []string{"/" + path, "/." + path, "/x/.." + path, "/api/.." + path, "/%2e%2e" + path, path[:strings.LastIndexByte(path, '/')] + "//" + path[strings.LastIndexByte(path, '/')+1:]} {
+				n++
+				for name, c := range map[string]struct {
+					change func(*http.Request)
+					status int
+				}{"this user": {nil, 404}, "a stranger": {stranger, 401}} {
+					w := ask(t, s, method, form, "", c.change)
+					if w.Code != c.status || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Location") != "" {
+						t.Errorf("%s: %s %s: %d %s", name, method, form, w.Code, w.Body)
+					}
+				}
+				if w := ask(t, s, method, form, "", elsewhere); w.Code != 404 && w.Code != 403 {
+					t.Errorf("a page elsewhere: %s %s: %d %s", method, form, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/assets", "/api/jobs/", "/jobs/1/", "/api%2fstatus"} {
+		if w := ask(t, s, "GET", path, "", nil); w.Code != 404 || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.seen) > 0 || n < 100 {
+		t.Errorf("of %d requests there reached the daemon %v", n, d.seen)
+	}
+}
+
+func TestABrowserIsSentWhatItHeedsOfPagesThatOpenPages(t *testing.T) {
+	s, _ := newServer(t)
+	for host, sent := range map[string]bool{"127.0.0.1:8750": true, "localhost": true, "[::1]:9000": true, "box.lan:8750": false, "box.localhost": true, "127.0.0.9": true, "192.0.2.2:8750": false} {
+		for _, site := range []string{"", "none"} {
+			w := ask(t, s, "GET", "/", "", func(r *http.Request) {
+				if r.Host = host; site != "" { // a browser's, which trusts the origin
+					r.Header.Set("Sec-Fetch-Site", site)
+				}
+			})
+			if got := w.Header().Get("Cross-Origin-Opener-Policy"); (got == "same-origin") != (sent || site != "") {
+				t.Errorf("%s, Sec-Fetch-Site %q: %q", host, site, got)
+			}
+		}
+	}
+}

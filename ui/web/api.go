@@ -12,6 +12,7 @@ import (
 
 	"pasar"
 	"pasar/ipc"
+	"pasar/submission"
 )
 
 // apiRoutes tell how things are: the bytes of the commands' --json.
@@ -148,14 +149,14 @@ func (s *Server) gpuHistory(w http.ResponseWriter, r *http.Request) error {
 
 // listRequest is what a query asks for, with the names of the flags of `pasar ls`.
 func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
-	req := ipc.ListRequest{Tag: q.Get("tag"), By: q.Get("by"), Machine: q.Get("machine")}
+	req := ipc.ListRequest{Tag: strings.TrimPrefix(q.Get("tag"), "@"), By: q.Get("by"), Machine: q.Get("machine")}
 	var err error
 	if req.All, err = flag(q, "all"); err != nil {
 		return req, err
 	}
 	for _, word := range q["state"] {
 		for st := range strings.SplitSeq(word, ",") {
-			if !slices.Contains(pasar.States, pasar.State(st)) {
+			if st = strings.ToLower(st); !slices.Contains(pasar.States, pasar.State(st)) {
 				return req, refuse(ipc.CodeBadRequest, "states are "+stateNames(), "state: there is no %q", pasar.Clean(st))
 			}
 			req.States = append(req.States, pasar.State(st))
@@ -181,7 +182,9 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 			if err != nil || n < 1 {
 				return req, refuse(ipc.CodeBadRequest, "", "job: %q is no number of a job", pasar.Clean(id))
 			}
-			req.Jobs = append(req.Jobs, pasar.JobID(n))
+			if !slices.Contains(req.Jobs, pasar.JobID(n)) { // each once
+				req.Jobs = append(req.Jobs, pasar.JobID(n))
+			}
 		}
 	}
 	return req, nil
@@ -270,20 +273,16 @@ func count(q url.Values, key string) (int, error) {
 	return int(n), nil
 }
 
-// moment is a point in time: RFC 3339, a day in UTC, or a span before now. Zero if it isn't there.
+// moment is a point in time, as of a flag, in the time zone of now. Zero if it isn't there.
 func moment(q url.Values, key string, now time.Time) (time.Time, error) {
 	v := q.Get(key)
 	if v == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, v); err == nil {
-			return t, nil
-		}
-	}
-	d, err := pasar.ParseDuration(v)
+	t, err := submission.ParseSince(v, now)
 	if err != nil {
-		return time.Time{}, refuse(ipc.CodeBadRequest, "write 2h (ago), 2026-01-31, or 2026-01-31T15:04:05Z", "%s: bad time %q", key, pasar.Clean(v))
+		what, hint := submission.Explain(err)
+		return t, refuse(ipc.CodeBadRequest, hint, "%s: %s", key, pasar.Clean(what))
 	}
-	return now.Add(-time.Duration(d)), nil
+	return t, nil
 }

@@ -273,6 +273,12 @@ func TestAListMayNameItsJobs(t *testing.T) {
 	if !slices.Equal(r.Jobs, []pasar.JobID{42, 7, 3}) {
 		t.Errorf("%v", r.Jobs)
 	}
+	r = ipc.ListRequest{}
+	ask(t, s, "GET", "/api/jobs?job=42,7,42&tag=@a&state=Failed", "", nil)
+	d.bound(t, ipc.VerbList, &r)
+	if !slices.Equal(r.Jobs, []pasar.JobID{42, 7}) || r.Tag != "a" || !slices.Equal(r.States, []pasar.State{pasar.Failed}) {
+		t.Errorf("%+v", r)
+	}
 	for _, word := range []string{"x", "0", "-1", "1,", ""} {
 		if w := ask(t, s, "GET", "/api/jobs?job="+word, "", nil); w.Code != 400 {
 			t.Errorf("job=%s: %d %s", word, w.Code, w.Body)

@@ -78,7 +78,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !s.links.use(r.URL.Query().Get("code"), s.Now()) {
-		sendAway(w, r, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old"))
+		s.sendAway(w, r, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old"))
 		return nil
 	}
 	cookie, key, err := s.keys.signIn(s.Now().Add(cookieFor))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -43,11 +44,11 @@ func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, list := range allRoutes() {
 		for _, rt := range list {
-			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+			mux.Handle(rt.pattern, handler(func(w http.ResponseWriter, r *http.Request) {
 				now := s.lease.now()
 				byToken, status, e := s.admit(r, rt.who)
 				if e != nil {
-					sendAway(w, r, status, e)
+					s.sendAway(w, r, status, e)
 					return
 				}
 				if byToken {
@@ -62,15 +63,36 @@ func (s *Server) routes() *http.ServeMux {
 				if err := rt.serve(s, w, r); err != nil {
 					s.fail(w, r, err)
 				}
-			})
+			}))
 		}
 	}
 	return mux
 }
 
+// A handler answers for a route. The mux has others of its own, which redirect to the clean form of a path and ask nobody
+// who they are.
+type handler http.HandlerFunc
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h(w, r) }
+
+// routed reports whether a request is for a route, by the one address that it has.
+func (s *Server) routed(r *http.Request) bool {
+	h, _ := s.mux.Handler(r)
+	_, ok := h.(handler)
+	return ok
+}
+
 // csp lets a page have what comes from here, and nothing else: no script in the page itself, no other origin.
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// trusted reports whether a browser takes a request's origin for one that nobody on the way has changed: a loopback name, or TLS in
+// front. Elsewhere it ignores some headers, and complains of each. Only to such origins does it say what it fetches for.
+func trusted(r *http.Request) bool {
+	host := hostName(r.Host)
+	addr, _ := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || addr.IsLoopback() || r.Header.Get("Sec-Fetch-Site") != ""
+}
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +102,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if trusted(r) {
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	h.Set("Cache-Control", "no-store")
 	defer func() {
 		switch p := recover(); p {
@@ -102,7 +126,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = rc.SetWriteDeadline(time.Now().Add(sendTime))
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	if _, pattern := s.mux.Handler(r); pattern == "" {
+	if !s.routed(r) {
 		s.unknown(w, r)
 		return
 	}
@@ -120,7 +144,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch} {
 		other := r.Clone(r.Context())
 		other.Method = m
-		if _, pattern := s.mux.Handler(other); pattern != "" {
+		if s.routed(other) {
 			allow = append(allow, m)
 		}
 	}

@@ -32,7 +32,7 @@ var sentAway = template.Must(template.New("sent away").Parse(`<!doctype html>
 <h1>This is pasar</h1>
 <p>{{.Message}}.</p>
 <p>Run <code>pasar web</code> on the machine whose jobs these are: it opens this page signed in, or prints a link that does.</p>
-<p>On another machine than this one, <code>ssh -L 8750:127.0.0.1:8750 that-machine</code> first brings its pages here; the link then opens in this browser.</p>
+<p>On another machine than this one, <code>ssh -L {{.Port}}:{{.Address}} that-machine</code> first brings its pages here; the link then opens in this browser.</p>
 </main>
 </body>
 </html>
@@ -54,7 +54,7 @@ var goOn = template.Must(template.New("go on").Parse(`<!doctype html>
 `))
 
 // sendAway refuses who may not, in JSON like every refusal, and in a page where somebody opened one.
-func sendAway(w http.ResponseWriter, r *http.Request, status int, e *ipc.Error) {
+func (s *Server) sendAway(w http.ResponseWriter, r *http.Request, status int, e *ipc.Error) {
 	if !visits(r) {
 		writeError(w, status, e)
 		return
@@ -65,5 +65,6 @@ func sendAway(w http.ResponseWriter, r *http.Request, status int, e *ipc.Error) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = sentAway.Execute(w, struct{ Message string }{message})
+	address := s.Addresses[0] // there is one: we have been asked
+	_ = sentAway.Execute(w, struct{ Message, Address, Port string }{message, address, address[strings.LastIndexByte(address, ':')+1:]})
 }

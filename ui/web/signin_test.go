@@ -8,6 +8,7 @@ import (
 
 func TestABrowserThatIsNotSignedInIsToldHowInAPage(t *testing.T) {
 	s, _ := newServer(t)
+	s.Addresses = []string{"[::1]:8751", "192.0.2.2:8750"}
 	accept := func(kind string) func(*http.Request) {
 		return func(r *http.Request) {
 			stranger(r)
@@ -23,7 +24,7 @@ func TestABrowserThatIsNotSignedInIsToldHowInAPage(t *testing.T) {
 		if w.Code != status || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(got, "<code>pasar web</code>") {
 			t.Errorf("%s: %d %s %q", path, w.Code, w.Header().Get("Content-Type"), got)
 		}
-		if !strings.Contains(got, "ssh -L 8750:127.0.0.1:8750") || !strings.Contains(got, `<link rel="stylesheet" href="/assets/signin.css">`) {
+		if !strings.Contains(got, "<code>ssh -L 8751:[::1]:8751 that-machine</code>") || !strings.Contains(got, `<link rel="stylesheet" href="/assets/signin.css">`) {
 			t.Errorf("%s: %q", path, got)
 		}
 		if strings.Contains(got, "<script") || strings.Contains(got, "<style") || strings.Contains(got, "style=") {
