@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,6 +142,7 @@ func TestAStrayWithTheNonceIsItsAttemptsAndWithAnotherNobodys(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		awaitEnviron(t, cmd.Process.Pid)
 		if key, ok := m.AttemptOf(cmd.Process.Pid); ok != c.own || ok && key != h.Key {
 			t.Errorf("with nonce %q it is of %v, %v", c.nonce, key, ok)
 		}
@@ -209,6 +211,15 @@ func TestAProcessThatHasEndedIsStillToldByItsPid(t *testing.T) {
 	stopNow(t, m, h)
 }
 
+// awaitEnviron waits until a process that was just started has its environment, which is a moment after Start returns.
+func awaitEnviron(t *testing.T, pid int) {
+	t.Helper()
+	eventually(t, "it has its environment", func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return err == nil && len(b) > 0
+	})
+}
+
 func TestAProcessIsStillItsAttemptsWhenThatIsOver(t *testing.T) {
 	m := newPlace(t).open(in(pasar.PlaceSession))
 	h := launch(t, m, shell(1, "true"))
@@ -221,6 +232,7 @@ func TestAProcessIsStillItsAttemptsWhenThatIsOver(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	awaitEnviron(t, cmd.Process.Pid)
 	if key, ok := m.AttemptOf(cmd.Process.Pid); !ok || key != h.Key {
 		t.Errorf("it is of %v, %v", key, ok)
 	}
