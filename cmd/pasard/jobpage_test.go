@@ -124,8 +124,15 @@ func (b *browser) terminalOf(h *home) {
 	b.fill("Now, without the grace", " ")
 	b.click("dialog button", "Cancel job")
 	b.see(`.state[data-state="cancelled"]`, "")
-	b.read(".said", "This is its last screen.")
+	b.read(".said", "This is its last screen;")
 	b.read(".xterm-rows", "got <hello>")
+	b.open("/jobs/2?view=terminal") // who comes later sees it as well
+	b.read(".said", "This is its last screen;")
+	b.read(".xterm-rows", "got <hello>")
+	if eval[bool](b, `document.querySelector(".terminal .tools").innerText.includes("Take control")`) {
+		b.t.Error("the keyboard of a job that has ended is offered")
+	}
+	b.look("a terminal that is over")
 }
 
 // ctrl is the key, beside others.

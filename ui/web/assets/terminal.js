@@ -80,19 +80,13 @@ export class TerminalView {
     this.offer();
   }
 
-  // show connects to an attempt. With live false it is over, and there is nothing to connect to.
+  // show connects to an attempt. With live false it is over, and its last screen is all there is.
   async show(id, attempt, live) {
     this.close();
-    Object.assign(this, { id, attempt, wait: 1000, holder: false, who: null, over: false, closed: false, welcome: null });
+    Object.assign(this, { id, attempt, live, wait: 1000, holder: false, who: null, over: false, closed: false, welcome: null });
     const turn = (this.turn = Symbol());
-    this.box.hidden = !live;
+    this.box.hidden = false;
     this.offer();
-    if (!live) {
-      this.over = true;
-      this.offer();
-      say(this.said, "It is over, and its terminal with it: the output has all that it wrote.");
-      return;
-    }
     say(this.said, "connecting …");
     try {
       await xterm();
@@ -186,7 +180,7 @@ export class TerminalView {
         say(this.said, sentence(m.text));
         break;
       case "exit":
-        this.end(`It has ended${m.state ? `: ${m.summary ?? m.state}` : ""}. This is its last screen.`);
+        this.end(`It has ended${m.state ? `: ${m.summary ?? m.state}` : ""}. This is its last screen; the output has all that was kept.`);
         break;
       case "error":
         this.end(sentence(m.error.message));
@@ -232,7 +226,7 @@ export class TerminalView {
   }
 
   offer() {
-    this.take.hidden = this.holder || this.over;
+    this.take.hidden = this.holder || this.over || !this.live;
     this.release.hidden = !this.holder;
     this.reader.hidden = this.over && !this.term;
     this.help.hidden = this.pad.hidden = this.touch.hidden = !this.holder;
