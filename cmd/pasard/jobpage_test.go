@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 )
 
 // hostile is what a job may print: it must be seen, and do nothing.
@@ -179,4 +180,67 @@ func (b *browser) waitingJob(h *home) {
 	b.fill("Name", "again")
 	b.click("dialog button", "Submit")
 	b.read("#said", "Submitted #4 again")
+}
+
+// hover moves the pointer over a text in the terminal, and returns where that is.
+func (b *browser) hover(text string) (x, y float64) {
+	b.t.Helper()
+	b.read(".xterm-rows", text)
+	at := eval[[]float64](b, fmt.Sprintf(`(() => { document.querySelector(".screenbox").scrollIntoView({block: "center", behavior: "instant"});
+		const walk = document.createTreeWalker(document.querySelector(".xterm-rows"), NodeFilter.SHOW_TEXT); let n;
+		while ((n = walk.nextNode()) && !n.data.includes(%[1]s));
+		const r = new Range(); r.setStart(n, n.data.indexOf(%[1]s)); r.setEnd(n, n.data.indexOf(%[1]s) + %[1]s.length);
+		const box = r.getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; })()`, js(text)))
+	b.do(command(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseMoved", X: at[0], Y: at[1]}))
+	return at[0], at[1]
+}
+
+func TestALinkOfAJobSaysWhereItLeadsBeforeItIsOpened(t *testing.T) {
+	h := newHome(t)
+	b := openBrowser(t, h.startWeb(), screens[0])
+	h.run("links", `echo ready; `+until("go")+`
+		link() { printf '\033]8;;%s\033\\%s\033]8;;\033\\\n' "$1" "$2"; }
+		link 'javascript:document.title="owned"' script; link file:///etc/passwd file; link 'https://example.org:8443/a%20b?c=d#e' web; `+until("over"))
+	b.open("/jobs/1?view=terminal")
+	b.read(".xterm-rows", "ready")
+	h.file("go")
+	b.read(".xterm-rows", "web")
+	eval[bool](b, `(window.opened = [], window.open = (...a) => { window.opened.push(a.join(" ")); return null; }, true)`)
+	hovered := `document.querySelector(".xterm-cursor-pointer") !== null`
+	for _, text := range []string{"script", "file"} {
+		b.hover("web")
+		b.until(hovered)
+		b.do(chromedp.MouseClickXY(b.hover(text)))
+		b.until("!(" + hovered + ")")
+		if eval[bool](b, `document.querySelector("dialog") !== null`) {
+			t.Errorf("%s is a link", text)
+		}
+	}
+	follow := func() {
+		t.Helper()
+		b.hover("ready")
+		b.until("!(" + hovered + ")")
+		x, y := b.hover("web")
+		b.until(hovered)
+		b.do(chromedp.MouseClickXY(x, y))
+		b.see("dialog .link", "")
+	}
+	follow()
+	b.read("dialog .link", "https://example.org:8443/a%20b?c=d#e")
+	b.until(`document.querySelector("dialog .link strong").innerText === "example.org:8443"`)
+	b.look("a link of a job")
+	b.press("Cancel")
+	b.until(`document.querySelector("dialog") === null && window.opened.length === 0`)
+	follow()
+	b.press("Copy")
+	b.read("#said", "cop")
+	b.until(`document.querySelector("dialog") === null && window.opened.length === 0`)
+	follow()
+	b.press("Open")
+	b.until(`document.querySelector("dialog") === null`)
+	if got := eval[[]string](b, `[...window.opened, document.title]`); fmt.Sprint(got) != "[https://example.org:8443/a%20b?c=d#e _blank noopener,noreferrer #1 links: running · pasar]" {
+		t.Errorf("%q", got)
+	}
+	h.file("over")
+	b.read(".said", "This is its last screen;")
 }

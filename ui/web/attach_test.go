@@ -336,6 +336,8 @@ func TestNothingThatATerminalWouldObeyOrAnswerReachesAPage(t *testing.T) {
 	v.send(ipc.AttachOut, &ipc.Out{Data: []byte("k=\x1b\\\x1b[6n\x1b]0;title\x07\x1b[?1004h")})
 	v.send(ipc.AttachOut, &ipc.Out{Data: []byte("\x1b[31mb<script>")})
 	p.wants("bytes a", "bytes \x1b[31mb<script>")
+	v.send(ipc.AttachOut, &ipc.Out{Data: []byte("\x1b]8;;https://x\ac\x1b]8;;javascript:x\ad\x1b]8;;\a")})
+	p.wants("bytes \x1b]8;;https://x\x1b\\c\x1b]8;;\x1b\\d\x1b]8;;\x1b\\") // a page says where a link leads
 	v.send(ipc.AttachNote, &ipc.Note{Text: "\x1b[2Jhi"})
 	v.send(ipc.AttachSkip, &ipc.Skip{From: 0, To: 2048})
 	v.send(ipc.AttachPing, &ipc.Note{})

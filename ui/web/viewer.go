@@ -381,7 +381,7 @@ func (v *viewer) lost(ctx context.Context, err error) error {
 // painted takes a piece of a painting; the first one says that it begins.
 func (v *viewer) painted(s ipc.Snap) error {
 	if !v.partly {
-		v.filter = vt.Filter{Own: true}
+		v.filter = vt.Filter{Own: true, Links: true}
 		if err := errors.Join(v.tellSize(ipc.Size{Cols: s.Cols, Rows: s.Rows}), v.tell(v.event("paint"))); err != nil {
 			return err
 		}

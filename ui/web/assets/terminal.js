@@ -3,6 +3,7 @@
 import { query } from "./api.js";
 import { h, say, script } from "./dom.js";
 import { protocols } from "./key.js";
+import { openLink } from "./link.js";
 
 const xterm = () => script("/assets/vendor/xterm.js", "/assets/vendor/xterm.css");
 
@@ -103,7 +104,7 @@ export class TerminalView {
     this.sheets = new Set();
     this.term = new Terminal({
       cols: 120, rows: 40, fontFamily: font, fontSize: largest, theme: theme(), scrollback: 2000, disableStdin: true, cursorBlink: false,
-      documentOverride: styled(this.sheets), screenReaderMode: this.reader.getAttribute("aria-pressed") === "true", linkHandler: { activate: () => {} },
+      documentOverride: styled(this.sheets), screenReaderMode: this.reader.getAttribute("aria-pressed") === "true", linkHandler: { activate: (_, text) => openLink(text), allowNonHttpProtocols: false },
       macOptionIsMeta: true,
     });
     this.term.open(this.place);
