@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -159,20 +160,21 @@ func (b *browser) keys(with int64, names ...string) {
 // waitingJob: it says why it waits, and what can be done is done.
 func (b *browser) waitingJob(h *home) {
 	b.t.Helper()
-	h.run("later", "echo it ran", "--hold")
+	h.run("later", "echo it ran: {lr}", "--hold", "--non-preemptible", "--retries", "2", "--retry-on", "host_oom", "--param", "lr=1e-5", "--by", "agent")
 	b.open("/jobs/3")
 	b.read(".note.wait", "until it is released")
 	b.read(".pane", "It hasn't started")
 	b.look("a job that waits")
 	b.press("Release")
 	b.see(`.state[data-state="completed"]`, "")
-	b.read(".log", "it ran")
+	b.read(".log", "it ran: 1e-5")
 	b.see("button", "Restart")
 
 	b.press("Submit another…")
 	b.read("dialog h2", "another like #3 later")
-	b.read("dialog", "the environment, which isn't known")
-	if got := eval[[]string](b, `["Command", "Name", "GPUs", "Bid", "Grace"].map((t) => [...document.querySelectorAll("dialog label")].find((l) => l.innerText === t || l.textContent === t).control.value)`); fmt.Sprint(got) != "[sh -c 'echo it ran' later 0 1000 2m]" {
+	b.read("dialog", "what isn't known any more: its environment")
+	b.read("dialog", "not stopped for a higher bid; tried again only for host_oom; with lr=1e-5 of its group, alone in one of its own; for agent.")
+	if got := eval[[]string](b, `["Command", "Name", "GPUs", "Bid", "Grace"].map((t) => [...document.querySelectorAll("dialog label")].find((l) => l.innerText === t || l.textContent === t).control.value)`); fmt.Sprint(got) != "[sh -c 'echo it ran: 1e-5' later 0 1000 2m]" {
 		b.t.Errorf("the form of another job has %q", got)
 	}
 	b.read("dialog .preview", "would start now")
@@ -180,6 +182,26 @@ func (b *browser) waitingJob(h *home) {
 	b.fill("Name", "again")
 	b.click("dialog button", "Submit")
 	b.read("#said", "Submitted #4 again")
+	var like struct {
+		By          string
+		Preemptible bool
+		Params      map[string]string
+		Retries     struct {
+			Max int
+			On  []string
+		}
+	}
+	if err := json.Unmarshal([]byte(h.pasar("show", "--json", "4")), &like); err != nil || like.By != "agent" || like.Preemptible || like.Params["lr"] != "1e-5" || like.Retries.Max != 2 || fmt.Sprint(like.Retries.On) != "[host_oom]" {
+		b.t.Errorf("another job is %+v %v", like, err)
+	}
+	b.press("Submit another…")
+	b.fill("Name", "plain")
+	b.click("dialog label", "The rest as that job has it")
+	b.click("dialog button", "Submit")
+	b.read("#said", "Submitted #5 plain")
+	if s := h.pasar("show", "--json", "5"); !strings.Contains(s, `"preemptible":true`) || !strings.Contains(s, `"by":null`) {
+		b.t.Errorf("what was left out is in %s", s)
+	}
 }
 
 // hover moves the pointer over a text in the terminal, and returns where that is.
