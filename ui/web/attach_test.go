@@ -445,6 +445,36 @@ func TestWhatCannotBecomeATerminalIsRefusedBeforeItIsOne(t *testing.T) {
 	_ = ws.CloseNow()
 }
 
+func TestAPageElsewhereOrOfSomebodyElseReachesNoTerminal(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		status int
+	}{
+		"a foreign origin": {func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"a foreign host":   {func(r *http.Request) { r.Host = "evil.example:8750" }, 403},
+		"a foreign host whose page it is": {func(r *http.Request) {
+			r.Host = "evil.example:8750"
+			r.Header.Set("Origin", "http://evil.example:8750")
+		}, 403},
+		"no token": {stranger, 401},
+	} {
+		s, d := newServer(t)
+		s.Attach = func(context.Context, pasar.JobID, int) (net.Conn, error) {
+			t.Errorf("%s: it reached the job", name)
+			return nil, errors.New("no")
+		}
+		w := ask(t, s, "GET", "/api/jobs/7/attach", "", func(r *http.Request) {
+			for k, v := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==", "Sec-WebSocket-Protocol": attachProtocol} {
+				r.Header.Set(k, v)
+			}
+			c.change(r)
+		})
+		if w.Code != c.status || d.calls(ipc.VerbAttach)+d.calls(ipc.VerbLogs) > 0 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
 func TestAMessageThatIsTooLargeOrMeansNothingEndsIt(t *testing.T) {
 	url, b, _, _ := attachServer(t)
 	p := open(t, url+"/api/jobs/7/attach")
