@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +23,9 @@ type Filter struct {
 	// Own: the terminal is there for this program alone, as in a page, and forgotten with it. So resets pass, and the modes
 	// of keys and mouse that make it say nothing by itself.
 	Own bool
+	// Links: links to http and https pass (OSC 8), as whoever shows them says where they lead before going there. Those that
+	// are of another scheme, too long or not as they should be are text.
+	Links bool
 
 	Broke     bool // the program did something to its screen that doesn't pass: it has to be painted anew
 	Alternate bool // the alternate screen was asked for
@@ -41,10 +45,15 @@ const (
 	inCSI
 	inString    // OSC, DCS, APC, PM or SOS: left out to its end
 	inStringEsc // ESC within a string: its end, with \
+	inOSC       // one that may be a link
+	inOSCEsc
 )
 
 // maxSequence bounds a sequence; a longer one is left out.
 const maxSequence = 128
+
+// maxLink bounds a link's address, in bytes: as much as the longest that browsers and servers take for granted.
+const maxLink = 2048
 
 // Pass returns what may pass of b; it is valid until the next call. Sequences may be cut anywhere.
 func (f *Filter) Pass(b []byte) []byte {
@@ -84,6 +93,16 @@ func (f *Filter) byte(c byte) {
 	case inStringEsc:
 		f.state = inText
 		if c != '\\' { // not an end: the escape begins something new
+			f.begin(inEscape)
+			f.escape(c)
+		}
+	case inOSC:
+		f.osc(c)
+	case inOSCEsc:
+		f.state = inText
+		if c == '\\' {
+			f.link()
+		} else {
 			f.begin(inEscape)
 			f.escape(c)
 		}
@@ -150,6 +169,8 @@ func (f *Filter) escape(c byte) {
 		}
 	case c == '[':
 		f.begin(inCSI)
+	case c == ']' && f.Links:
+		f.begin(inOSC)
 	case strings.IndexByte("]PX^_", c) >= 0:
 		f.state = inString
 	default:
@@ -166,6 +187,47 @@ func (f *Filter) escape(c byte) {
 			f.out = append(f.out, 0x1b, c)
 		}
 	}
+}
+
+// osc keeps what may be a link to its end.
+func (f *Filter) osc(c byte) {
+	switch {
+	case c == 0x07:
+		f.state = inText
+		f.link()
+	case c == 0x18 || c == 0x1a:
+		f.state = inText
+	case c == 0x1b:
+		f.state = inOSCEsc
+	case len(f.seq) < maxSequence+maxLink:
+		f.seq = append(f.seq, c)
+	default:
+		f.state = inString
+		f.link()
+	}
+}
+
+// link passes the beginning or the end of a link: 8;params;address. One that may not pass ends the one before, as it
+// would have.
+func (f *Filter) link() {
+	rest, ok := strings.CutPrefix(string(f.seq), "8;")
+	if !ok {
+		return
+	}
+	_, to, _ := strings.Cut(rest, ";")
+	if !mayLink(to) {
+		to = ""
+	}
+	f.out = append(append(append(f.out, "\x1b]8;;"...), to...), "\x1b\\"...)
+}
+
+// mayLink reports whether a link may lead to an address. A name before the host could only pass for the host.
+func mayLink(to string) bool {
+	if len(to) > maxLink || strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return false
+	}
+	u, err := url.Parse(to)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }
 
 func (f *Filter) csi(c byte) {

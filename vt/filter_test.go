@@ -2,6 +2,7 @@ package vt
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -87,8 +88,47 @@ func TestOnATerminalOfItsOwnAProgramMayResetAndSayWhatKeysSend(t *testing.T) {
 	}
 }
 
+func TestWhereLinksAreWantedOnlyThoseToTheWebPass(t *testing.T) {
+	long := "http://x/" + strings.Repeat("a", maxLink-9)
+	const end = "\x1b]8;;\x1b\\"
+	link := func(to string) string { return "\x1b]8;;" + to + "\x1b\\" }
+	for in, want := range map[string]string{
+		link("http://x") + "a" + end:                        link("http://x") + "a" + end,
+		link("https://x.org:8080/p?q=1#f") + "a" + end:      link("https://x.org:8080/p?q=1#f") + "a" + end,
+		"\x1b]8;id=7:a=b;HTTPS://[::1]/\aa\x1b]8;;\a":       link("HTTPS://[::1]/") + "a" + end, // ended by BEL, with parameters
+		link(long) + "a":                                    link(long) + "a",
+		link(long+"a") + "a":                                end + "a",
+		link(long+long) + "a":                               end + "a",
+		link("javascript:alert(1)") + "a":                   end + "a",
+		link(" javascript:alert(1)") + "a":                  end + "a",
+		link("file:///etc/passwd") + "a":                    end + "a",
+		link("data:text/html,x") + "a":                      end + "a",
+		link("ftp://x") + "a":                               end + "a",
+		link("//x") + link("/x") + link("x"):                end + end + end,
+		link("http:x") + link("http:///x") + link("http:"):  end + end + end, // without a host
+		link("http://:80/"):                                 end,
+		link("http://good.org@x/") + link("http://a:b@x"):   end + end,
+		link("http://good.org\\@x/"):                        end,
+		link("http://x/\r\nb") + link("http://x/\x01"):      end + end,
+		link("http://x/ b") + link("http://x/\u202e"):       end + end,
+		link("http://x/%zz") + link("http://x\x7f"):         end + end,
+		link("http://x") + "a" + link("javascript:b") + "c": link("http://x") + "a" + end + "c", // which isn't the first one's
+		"\x1b]8;;http://x\x18a\x1b]8;;http://y\x1b[31mb":    "a\x1b[31mb",                       // never ended
+		"\x1b]8\a\x1b]88;;http://x\a\x1b]0;8;;http://x\aa":  "a",
+		"\x1b]52;c;aGk=\a\x1bP8;;http://x\x1b\\a":           "a",
+	} {
+		f := &Filter{Own: true, Links: true}
+		if got := string(f.Pass([]byte(in))); got != want {
+			t.Errorf("%.100q passes as %.100q, want %.100q", in, got, want)
+		}
+		if got := passed(in); strings.Contains(got, "\x1b]") {
+			t.Errorf("%.100q passes as %.100q where no links are wanted", in, got)
+		}
+	}
+}
+
 func FuzzFilter(f *testing.F) {
-	for _, s := range []string{"a\x1b[31mb", "\x1b]0;t\a", "\x1bP\x1b\\", "\xe6\xbc\xa2", "\x1b[?1;2h", "\x1b[\x1b]\x1b", "\x1b(\x18("} {
+	for _, s := range []string{"a\x1b[31mb", "\x1b]0;t\a", "\x1bP\x1b\\", "\xe6\xbc\xa2", "\x1b[?1;2h", "\x1b[\x1b]\x1b", "\x1b(\x18(", "\x1b]8;;http://x\x1b\\a\x1b]8;;\a"} {
 		f.Add([]byte(s), 1)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
@@ -103,6 +143,17 @@ func FuzzFilter(f *testing.F) {
 		got += string(split.Pass(b[cut:]))
 		if got != whole {
 			t.Fatalf("cut at %d: %q, whole: %q", cut, got, whole)
+		}
+		linked := &Filter{Links: true}
+		links := string(linked.Pass(b[:cut]))
+		links += string(linked.Pass(b[cut:]))
+		for i, piece := range strings.Split(links, "\x1b]8;;") {
+			if to, after, ok := strings.Cut(piece, "\x1b\\"); i > 0 && (!ok || to != "" && !mayLink(to) || strings.Contains(after, "\x1b]")) {
+				t.Fatalf("%q passes %q", b, links)
+			}
+		}
+		if plain := regexp.MustCompile("\x1b\\]8;;[!-~]*\x1b\\\\").ReplaceAllString(links, ""); plain != whole {
+			t.Fatalf("%q with links is %q, without %q", b, links, whole)
 		}
 		if !utf8.ValidString(whole) || len(whole) > 3*len(b)+8 {
 			t.Fatalf("%q became %q", b, whole)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	devtools "github.com/chromedp/cdproto/page"
@@ -181,6 +183,22 @@ func (b *browser) goesThroughTime() {
 	b.look("a timeline")
 	b.typeText("\r")
 	b.until(`location.pathname === "/jobs/1"`)
+}
+
+// A Prometheus that doesn't answer isn't a past in which nothing was used.
+func TestWhatIsLackingOfThePastIsSaidWhereItIsDrawn(t *testing.T) {
+	h := newGPUHome(t, "gpus 1\n")
+	h.kill()
+	h.write(h.config, fmt.Sprintf("nvml_library = %q\nkernel_log = %q\nprometheus_url = \"http://127.0.0.1:1\"\n", h.dir+"/libnvidia-ml.so.1", h.kmsg))
+	b := openBrowser(t, h.startWebWith(func(c *exec.Cmd) {
+		c.Path = filepath.Join(bin, "pasard-gpu")
+		c.Env = append(c.Env, "FAKE_NVML_STATE="+h.state)
+	}), screens[0])
+	b.open("/?range=7d")
+	b.read(".timeline", "Memory: this is of the last day, which pasar itself keeps: Prometheus can't be asked")
+	b.look("a timeline without its past")
+	b.click(".timeline button", "6 h")
+	b.until(`!document.querySelector(".timeline").innerText.includes("Prometheus")`)
 }
 
 // Nothing costs money here, so what awaits approval is what the page is told in place of the daemon.

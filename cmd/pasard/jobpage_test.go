@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 )
 
 // hostile is what a job may print: it must be seen, and do nothing.
@@ -124,8 +126,15 @@ func (b *browser) terminalOf(h *home) {
 	b.fill("Now, without the grace", " ")
 	b.click("dialog button", "Cancel job")
 	b.see(`.state[data-state="cancelled"]`, "")
-	b.read(".said", "This is its last screen.")
+	b.read(".said", "This is its last screen;")
 	b.read(".xterm-rows", "got <hello>")
+	b.open("/jobs/2?view=terminal") // who comes later sees it as well
+	b.read(".said", "This is its last screen;")
+	b.read(".xterm-rows", "got <hello>")
+	if eval[bool](b, `document.querySelector(".terminal .tools").innerText.includes("Take control")`) {
+		b.t.Error("the keyboard of a job that has ended is offered")
+	}
+	b.look("a terminal that is over")
 }
 
 // ctrl is the key, beside others.
@@ -151,20 +160,21 @@ func (b *browser) keys(with int64, names ...string) {
 // waitingJob: it says why it waits, and what can be done is done.
 func (b *browser) waitingJob(h *home) {
 	b.t.Helper()
-	h.run("later", "echo it ran", "--hold")
+	h.run("later", "echo it ran: {lr}", "--hold", "--non-preemptible", "--retries", "2", "--retry-on", "host_oom", "--param", "lr=1e-5", "--by", "agent")
 	b.open("/jobs/3")
 	b.read(".note.wait", "until it is released")
 	b.read(".pane", "It hasn't started")
 	b.look("a job that waits")
 	b.press("Release")
 	b.see(`.state[data-state="completed"]`, "")
-	b.read(".log", "it ran")
+	b.read(".log", "it ran: 1e-5")
 	b.see("button", "Restart")
 
 	b.press("Submit another…")
 	b.read("dialog h2", "another like #3 later")
-	b.read("dialog", "the environment, which isn't known")
-	if got := eval[[]string](b, `["Command", "Name", "GPUs", "Bid", "Grace"].map((t) => [...document.querySelectorAll("dialog label")].find((l) => l.innerText === t || l.textContent === t).control.value)`); fmt.Sprint(got) != "[sh -c 'echo it ran' later 0 1000 2m]" {
+	b.read("dialog", "what isn't known any more: its environment")
+	b.read("dialog", "not stopped for a higher bid; tried again only for host_oom; with lr=1e-5 of its group, alone in one of its own; for agent.")
+	if got := eval[[]string](b, `["Command", "Name", "GPUs", "Bid", "Grace"].map((t) => [...document.querySelectorAll("dialog label")].find((l) => l.innerText === t || l.textContent === t).control.value)`); fmt.Sprint(got) != "[sh -c 'echo it ran: 1e-5' later 0 1000 2m]" {
 		b.t.Errorf("the form of another job has %q", got)
 	}
 	b.read("dialog .preview", "would start now")
@@ -172,4 +182,87 @@ func (b *browser) waitingJob(h *home) {
 	b.fill("Name", "again")
 	b.click("dialog button", "Submit")
 	b.read("#said", "Submitted #4 again")
+	var like struct {
+		By          string
+		Preemptible bool
+		Params      map[string]string
+		Retries     struct {
+			Max int
+			On  []string
+		}
+	}
+	if err := json.Unmarshal([]byte(h.pasar("show", "--json", "4")), &like); err != nil || like.By != "agent" || like.Preemptible || like.Params["lr"] != "1e-5" || like.Retries.Max != 2 || fmt.Sprint(like.Retries.On) != "[host_oom]" {
+		b.t.Errorf("another job is %+v %v", like, err)
+	}
+	b.press("Submit another…")
+	b.fill("Name", "plain")
+	b.click("dialog label", "The rest as that job has it")
+	b.click("dialog button", "Submit")
+	b.read("#said", "Submitted #5 plain")
+	if s := h.pasar("show", "--json", "5"); !strings.Contains(s, `"preemptible":true`) || !strings.Contains(s, `"by":null`) {
+		b.t.Errorf("what was left out is in %s", s)
+	}
+}
+
+// hover moves the pointer over a text in the terminal, and returns where that is.
+func (b *browser) hover(text string) (x, y float64) {
+	b.t.Helper()
+	b.read(".xterm-rows", text)
+	at := eval[[]float64](b, fmt.Sprintf(`(() => { document.querySelector(".screenbox").scrollIntoView({block: "center", behavior: "instant"});
+		const walk = document.createTreeWalker(document.querySelector(".xterm-rows"), NodeFilter.SHOW_TEXT); let n;
+		while ((n = walk.nextNode()) && !n.data.includes(%[1]s));
+		const r = new Range(); r.setStart(n, n.data.indexOf(%[1]s)); r.setEnd(n, n.data.indexOf(%[1]s) + %[1]s.length);
+		const box = r.getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; })()`, js(text)))
+	b.do(command(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseMoved", X: at[0], Y: at[1]}))
+	return at[0], at[1]
+}
+
+func TestALinkOfAJobSaysWhereItLeadsBeforeItIsOpened(t *testing.T) {
+	h := newHome(t)
+	b := openBrowser(t, h.startWeb(), screens[0])
+	h.run("links", `echo ready; `+until("go")+`
+		link() { printf '\033]8;;%s\033\\%s\033]8;;\033\\\n' "$1" "$2"; }
+		link 'javascript:document.title="owned"' script; link file:///etc/passwd file; link 'https://example.org:8443/a%20b?c=d#e' web; `+until("over"))
+	b.open("/jobs/1?view=terminal")
+	b.read(".xterm-rows", "ready")
+	h.file("go")
+	b.read(".xterm-rows", "web")
+	eval[bool](b, `(window.opened = [], window.open = (...a) => { window.opened.push(a.join(" ")); return null; }, true)`)
+	hovered := `document.querySelector(".xterm-cursor-pointer") !== null`
+	for _, text := range []string{"script", "file"} {
+		b.hover("web")
+		b.until(hovered)
+		b.do(chromedp.MouseClickXY(b.hover(text)))
+		b.until("!(" + hovered + ")")
+		if eval[bool](b, `document.querySelector("dialog") !== null`) {
+			t.Errorf("%s is a link", text)
+		}
+	}
+	follow := func() {
+		t.Helper()
+		b.hover("ready")
+		b.until("!(" + hovered + ")")
+		x, y := b.hover("web")
+		b.until(hovered)
+		b.do(chromedp.MouseClickXY(x, y))
+		b.see("dialog .link", "")
+	}
+	follow()
+	b.read("dialog .link", "https://example.org:8443/a%20b?c=d#e")
+	b.until(`document.querySelector("dialog .link strong").innerText === "example.org:8443"`)
+	b.look("a link of a job")
+	b.press("Cancel")
+	b.until(`document.querySelector("dialog") === null && window.opened.length === 0`)
+	follow()
+	b.press("Copy")
+	b.read("#said", "cop")
+	b.until(`document.querySelector("dialog") === null && window.opened.length === 0`)
+	follow()
+	b.press("Open")
+	b.until(`document.querySelector("dialog") === null`)
+	if got := eval[[]string](b, `[...window.opened, document.title]`); fmt.Sprint(got) != "[https://example.org:8443/a%20b?c=d#e _blank noopener,noreferrer #1 links: running · pasar]" {
+		t.Errorf("%q", got)
+	}
+	h.file("over")
+	b.read(".said", "This is its last screen;")
 }

@@ -7,7 +7,7 @@ func (b *browser) says(expression string) string {
 	b.t.Helper()
 	return eval[string](b, `(async () => {
 		const m = {};
-		for (const name of ["attempts", "facts", "format", "hue", "jobfilter", "jobrow"]) Object.assign(m, {[name]: await import("/assets/" + name + ".js")});
+		for (const name of ["another", "attempts", "facts", "format", "hue", "jobfilter", "jobrow"]) Object.assign(m, {[name]: await import("/assets/" + name + ".js")});
 		const job = (more) => ({id: 7, name: "train", tags: [], state: "running", created: "2026-11-30T08:00:00Z", queue_time: "2026-11-30T08:00:00Z", attempts: [], progress: null, run_time: null,
 			est_runtime: null, est_source: null, remaining: null, group: null, index: null, params: null, lost: {queue_wait: 0, preemptions: 0, failures: 0, known: true}, projected: {}, waiting: null,
 			submitter: "ada", by: null, reason: null, note: null, machine: null, command: "python train.py", summary: null, verdict: null, gpus: [], claim: {kind: "none", gpus: 0, mem: null}, bid: 1000, ...more});
@@ -35,6 +35,12 @@ func TestWordsOfThePagesInABrowser(t *testing.T) {
 			{...attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60), verdict: {reason: "preempted"}}, attempt(2, "2026-11-30T08:03:10Z", "2026-11-30T08:04:10Z", 60)]}), Date.now()).words`, "2 attempts: ran 2m, waited 2m10s"},
 		{"a filter of a group", `((w) => m.jobfilter.matches(w, job({group: 20})) && !m.jobfilter.matches(w, job({id: 20})))(m.jobfilter.parse("group:20"))`, "true"},
 		{"a filter of what a row says", `((w) => m.jobfilter.matches(w, job({state: "failed", verdict: {reason: "oom_cuda", summary: "CUDA out of memory"}}), m.jobrow.says))(m.jobfilter.parse("CUDA memory"))`, "true"},
+		{"what goes along of a job for another like it", `JSON.stringify(m.another.along(job({by: "agent", index: 3, params: {lr: "1e-5"}, preemptible: false, retries: {max: 2, used: 1, on: ["oom", "gpu_xid"]},
+			claim: {kind: "whole", gpus: 2, mem: null, ids: ["GPU-1", "GPU-2"], external: "avoid"}})))`, `{"words":{"gpu_ids":["GPU-1","GPU-2"],"external":"avoid","non_preemptible":true,"retry_on":["oom","gpu_xid"],"points":[{"index":3,"params":{"lr":"1e-5"}}],"by":"agent"},` +
+			`"says":["on GPU-1, GPU-2","only on GPUs that others don't use","not stopped for a higher bid","tried again only for oom, gpu_xid","with index 3, lr=1e-5 of its group, alone in one of its own","for agent"]}`},
+		{"when a job like one may begin", `["2190-01-02T03:04:05Z", "2020-01-02T03:04:05Z"].map((begin) => m.another.another(job({begin, argv: ["x"], grace: 120, after: [], retries: {max: 0, used: 0, on: null}}))).map(({begin}) => begin && new Date(begin).toISOString()).join()`,
+			"2190-01-02T03:04:05.000Z,"},
+		{"what goes along of a plain one", `m.another.along(job({preemptible: true, retries: {max: 0, used: 0, on: null}})).says.length`, "0"},
 		{"a state that there isn't", `m.jobfilter.mistaken(m.jobfilter.parse("state:bogus"))`, "There is no state “bogus”. The states are awaiting, queued, starting, running, stopping, paused, completed, failed and cancelled."},
 	} {
 		if got := b.says(c.expression); got != c.want {

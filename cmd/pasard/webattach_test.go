@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,54 @@ func TestAPageWatchesTypesAndSeesTheEndOfAJob(t *testing.T) {
 		if s := at.seen.String(); strings.Contains(s, "]52") || strings.Contains(s, "\x1b[c") || strings.Contains(s, "not this") || strings.Contains(s, "stolen") {
 			t.Errorf("%q", s)
 		}
+	}
+}
+
+// ofAMoment is how many jobs that live for a moment are attached to as soon as they have a terminal.
+const ofAMoment = 200
+
+func TestAPageSeesAllOfAJobThatLivesForAMoment(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	for i := 1; i <= ofAMoment; i++ {
+		ask(t, "POST", "http://"+addr+"/api/jobs", `{"command": ["sh", "-c", "echo first; echo last; exit 3"], "gpus": 0}`)
+		for deadline := time.Now().Add(30 * time.Second); ; {
+			p := h.page(addr, fmt.Sprintf("/api/jobs/%d/attach", i))
+			e := p.until(func(e told, _ string) bool { return e.Event == "exit" || e.Event == "error" })
+			if e.Event == "error" && strings.HasSuffix(e.Error.Message, "it has no terminal yet") && time.Now().Before(deadline) {
+				_ = p.CloseNow()
+				continue
+			}
+			_, _, err := p.Read(t.Context())
+			_, after, first := strings.Cut(p.seen.String(), "first") // it may be painted
+			if status := websocket.CloseStatus(err); e.Code != 3 || e.State != "failed" || status != websocket.StatusNormalClosure || !first || !strings.Contains(after, "last") {
+				t.Fatalf("job %d: %+v, then %d; on the terminal: %q", i, e, status, p.seen.String())
+			}
+			break
+		}
+	}
+}
+
+func TestAPageThatComesAfterTheEndSeesTheLastOfIt(t *testing.T) {
+	h := newHome(t)
+	addr := h.startWeb()
+	h.pasar("submit", "--wait", "--gpus", "0", "--", "sh", "-c", `i=0; while [ $i -lt 40000 ]; do i=$((i+1)); echo "line $i"; done; printf '\033]52;c;aGk=\007last'`)
+	p := h.page(addr, "/api/jobs/1/attach?attempt=1&cols=80&rows=24")
+	if e := p.event("welcome"); e.Cols != 120 || e.Rows != 40 || e.Holder {
+		t.Errorf("%+v", e)
+	}
+	p.event("paint")
+	if e := p.event("note"); !strings.Contains(e.Text, "this is the end of its output, 256 KiB of ") {
+		t.Errorf("%+v", e)
+	}
+	if e := p.event("exit"); e.State != "completed" || e.Code != 0 {
+		t.Errorf("%+v", e)
+	}
+	if _, _, err := p.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		t.Error(err)
+	}
+	if s := p.seen.String(); !strings.HasPrefix(s, "line ") || !strings.HasSuffix(s, "line 40000\r\nlast") || strings.Contains(s, "line 1\r\n") {
+		t.Errorf("it begins with %.40q and ends with %.40q", s, s[max(0, len(s)-40):])
 	}
 }
 

@@ -56,7 +56,15 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) error {
 	v.dial = func(ctx context.Context, h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
 		return s.supervisor(ctx, id, v.attempt, h)
 	}
-	v.ending = func(ctx context.Context) (*pasar.JobView, error) { return s.ended(ctx, id, v.attempt) }
+	v.ending = func(ctx context.Context, attempt int) (*pasar.JobView, error) { return s.ended(ctx, id, attempt) }
+	v.output = func(ctx context.Context, r ipc.LogsRequest, to ipc.LogsReader) (ipc.LogsAnswer, error) {
+		c, err := s.Dial(ctx)
+		if err != nil {
+			return ipc.LogsAnswer{}, err
+		}
+		defer c.Close()
+		return c.Logs(ctx, r, to)
+	}
 	s.taken.Add(1)
 	defer s.taken.Done()
 	// Whether the page is ours the gate has seen to.

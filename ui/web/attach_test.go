@@ -336,6 +336,8 @@ func TestNothingThatATerminalWouldObeyOrAnswerReachesAPage(t *testing.T) {
 	v.send(ipc.AttachOut, &ipc.Out{Data: []byte("k=\x1b\\\x1b[6n\x1b]0;title\x07\x1b[?1004h")})
 	v.send(ipc.AttachOut, &ipc.Out{Data: []byte("\x1b[31mb<script>")})
 	p.wants("bytes a", "bytes \x1b[31mb<script>")
+	v.send(ipc.AttachOut, &ipc.Out{Data: []byte("\x1b]8;;https://x\ac\x1b]8;;javascript:x\ad\x1b]8;;\a")})
+	p.wants("bytes \x1b]8;;https://x\x1b\\c\x1b]8;;\x1b\\d\x1b]8;;\x1b\\") // a page says where a link leads
 	v.send(ipc.AttachNote, &ipc.Note{Text: "\x1b[2Jhi"})
 	v.send(ipc.AttachSkip, &ipc.Skip{From: 0, To: 2048})
 	v.send(ipc.AttachPing, &ipc.Note{})
@@ -441,6 +443,36 @@ func TestWhatCannotBecomeATerminalIsRefusedBeforeItIsOne(t *testing.T) {
 	}
 	b.next()
 	_ = ws.CloseNow()
+}
+
+func TestAPageElsewhereOrOfSomebodyElseReachesNoTerminal(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		status int
+	}{
+		"a foreign origin": {func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"a foreign host":   {func(r *http.Request) { r.Host = "evil.example:8750" }, 403},
+		"a foreign host whose page it is": {func(r *http.Request) {
+			r.Host = "evil.example:8750"
+			r.Header.Set("Origin", "http://evil.example:8750")
+		}, 403},
+		"no token": {stranger, 401},
+	} {
+		s, d := newServer(t)
+		s.Attach = func(context.Context, pasar.JobID, int) (net.Conn, error) {
+			t.Errorf("%s: it reached the job", name)
+			return nil, errors.New("no")
+		}
+		w := ask(t, s, "GET", "/api/jobs/7/attach", "", func(r *http.Request) {
+			for k, v := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==", "Sec-WebSocket-Protocol": attachProtocol} {
+				r.Header.Set(k, v)
+			}
+			c.change(r)
+		})
+		if w.Code != c.status || d.calls(ipc.VerbAttach)+d.calls(ipc.VerbLogs) > 0 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
 }
 
 func TestAMessageThatIsTooLargeOrMeansNothingEndsIt(t *testing.T) {

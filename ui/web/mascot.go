@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -113,7 +114,8 @@ func jobs(ctx context.Context, c *ipc.Client, r ipc.ListRequest) (all []*pasar.J
 	return all, err
 }
 
-// pictures are the kinds of picture that may stand in for the mascot's, the one that is taken first, first.
+// pictures are the kinds of picture that may stand in for the mascot's, the one that is taken first, first. One of those
+// that aren't text may have the name of another of them: a browser sees which it is, and so do we.
 var pictures = []struct{ ext, kind string }{
 	{".svg", "image/svg+xml"}, {".png", "image/png"}, {".webp", "image/webp"}, {".gif", "image/gif"}, {".jpg", "image/jpeg"},
 }
@@ -133,13 +135,14 @@ func (s *Server) face(w http.ResponseWriter, r *http.Request) error {
 			if p.ext != path.Ext(file) {
 				continue
 			}
-			b := s.faces.read(s, file)
+			b, kind := s.faces.read(s, file)
 			if b == nil && p.ext == ".svg" {
 				b, _ = assets.ReadFile("assets/mascot/" + file)
+				kind = p.kind
 			}
 			if b != nil {
 				w.Header().Set("Content-Security-Policy", pictureCSP)
-				serveFile(w, r, b, p.kind)
+				serveFile(w, r, b, kind)
 				return nil
 			}
 		}
@@ -174,7 +177,7 @@ func (f *faces) name(s *Server, m ui.Mood) string {
 	if root != nil {
 		defer root.Close()
 		for _, p := range pictures {
-			if file, err := picture(root, string(m)+p.ext); err == nil {
+			if file, _, err := picture(root, string(m)+p.ext); err == nil {
 				_ = file.Close()
 				return string(m) + p.ext
 			} else if !errors.Is(err, fs.ErrNotExist) {
@@ -185,27 +188,27 @@ func (f *faces) name(s *Server, m ui.Mood) string {
 	return string(m) + ".svg"
 }
 
-// read is a picture of the user's own; nil: there is none, or none that can be had.
-func (f *faces) read(s *Server, name string) []byte {
+// read is a picture of the user's own and its kind; nil: there is none, or none that can be had.
+func (f *faces) read(s *Server, name string) ([]byte, string) {
 	root := f.open(s)
 	if root == nil {
-		return nil
+		return nil, ""
 	}
 	defer root.Close()
-	file, err := picture(root, name)
+	file, kind, err := picture(root, name)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			f.say(s, err)
 		}
-		return nil
+		return nil, ""
 	}
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, maxPicture))
 	if err != nil {
 		f.say(s, err)
-		return nil
+		return nil, ""
 	}
-	return b
+	return b, kind
 }
 
 // open is the directory with the user's own pictures; nil: there is none.
@@ -225,32 +228,80 @@ func (f *faces) open(s *Server) *os.Root {
 	return root
 }
 
-// picture opens a file of a directory, if it is a regular one of a size that a picture may have.
-func picture(root *os.Root, name string) (*os.File, error) {
+// picture opens a file of a directory, if it is a regular one of a size that a picture may have, and a picture by how it
+// begins.
+func picture(root *os.Root, name string) (*os.File, string, error) {
 	lfi, err := root.Lstat(name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if !lfi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
+		return nil, "", fmt.Errorf("%s is not a regular file", name)
 	}
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would hold us up
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	fi, err := file.Stat()
+	kind := ""
 	switch {
 	case err != nil:
 	case !os.SameFile(lfi, fi):
 		err = fmt.Errorf("%s was just replaced", name)
 	case fi.Size() > maxPicture:
 		err = fmt.Errorf("%s has %s; at most %s", name, pasar.Bytes(fi.Size()), pasar.Bytes(maxPicture))
+	default:
+		kind, err = kindOf(io.NewSectionReader(file, 0, maxPicture), name)
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, err
+		return nil, "", err
 	}
-	return file, nil
+	return file, kind, nil
+}
+
+// kindOf is the kind of picture that a file is by how it begins.
+func kindOf(file io.Reader, name string) (string, error) {
+	if path.Ext(name) == ".svg" {
+		if !isSVG(file) {
+			return "", fmt.Errorf("%s is no SVG, whose first element is svg with xmlns=%q", name, svgNamespace)
+		}
+		return "image/svg+xml", nil
+	}
+	head := make([]byte, 512) // what DetectContentType looks at
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	kind := http.DetectContentType(head[:n])
+	for _, p := range pictures {
+		if p.kind == kind {
+			return kind, nil
+		}
+	}
+	return "", fmt.Errorf("%s is no picture: it begins as %s does", name, kind)
+}
+
+// svgNamespace is that of SVG's elements. Without it a browser shows nothing of them.
+const svgNamespace = "http://www.w3.org/2000/svg"
+
+func isSVG(file io.Reader) bool {
+	dec := xml.NewDecoder(file)
+	dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	for {
+		t, err := dec.RawToken()
+		if err != nil {
+			return false
+		}
+		switch t := t.(type) {
+		case xml.CharData:
+			if strings.TrimLeft(string(t), "\ufeff\t\r\n ") != "" {
+				return false
+			}
+		case xml.StartElement:
+			return t.Name.Local == "svg" && slices.ContainsFunc(t.Attr, func(a xml.Attr) bool { return a.Value == svgNamespace })
+		}
+	}
 }
 
 // say tells the log, once, why a picture isn't shown.

@@ -191,6 +191,54 @@ func TestTheMoodOfTenThousandJobsIsToldFromAFew(t *testing.T) {
 }
 
 // TestPicturesOfTheUsersOwnStandIn, if they are files of the directory and nothing else.
+func TestWhatIsNoPictureStandsInForNone(t *testing.T) {
+	noise := make([]byte, 100)
+	for i := range noise {
+		noise[i] = byte(i*37 + 11)
+	}
+	for _, name := range []string{"busy.svg", "busy.png", "busy.webp", "busy.gif", "busy.jpg"} {
+		for what, text := range map[string]string{"nothing": "", "noise": string(noise), "text": "a picture of a cat\n", "a page": "<!doctype html><html><body></body></html>",
+			"an SVG without its namespace": "<svg></svg>", "text before an SVG": `mine: <svg xmlns="http://www.w3.org/2000/svg"/>`, "XML that ends": `<?xml version="1.0"?><!-- `} {
+			s, d := newServer(t)
+			market(d, pasar.StatusView{Schema: 1, Jobs: map[pasar.State]int{pasar.Running: 1}}, []pasar.JobView{{ID: 1, State: pasar.Running}}, nil)
+			var said bytes.Buffer
+			s.Log = slog.New(slog.NewTextHandler(&said, nil))
+			dir := t.TempDir()
+			s.Mascots = func() string { return dir }
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if v := moodNow(t, s); v.Image != "/mascot/busy.svg" {
+				t.Errorf("%s in %s: %s", what, name, v.Image)
+			}
+			if w := ask(t, s, "GET", "/mascot/busy.svg", "", nil); w.Code != 200 || !strings.HasPrefix(w.Body.String(), `<svg xmlns="http://www.w3.org/2000/svg"`) {
+				t.Errorf("%s in %s: %d %.40q", what, name, w.Code, w.Body)
+			}
+			if n := strings.Count(said.String(), name+" is no "); n != 1 {
+				t.Errorf("%s in %s: said %d times: %s", what, name, n, &said)
+			}
+		}
+	}
+}
+
+func TestAPictureMayHaveTheNameOfAnotherKind(t *testing.T) {
+	s, d := newServer(t)
+	market(d, pasar.StatusView{Schema: 1}, nil, nil)
+	dir := t.TempDir()
+	s.Mascots = func() string { return dir }
+	for kind, begins := range map[string]string{"image/png": "\x89PNG\r\n\x1a\n", "image/gif": "GIF89a", "image/jpeg": "\xff\xd8\xff", "image/webp": "RIFF\x04\x00\x00\x00WEBPVP8 "} {
+		if err := os.WriteFile(filepath.Join(dir, "idle.png"), []byte(begins+"…"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if v := moodNow(t, s); v.Image != "/mascot/idle.png" {
+			t.Errorf("%s: %s", kind, v.Image)
+		}
+		if w := ask(t, s, "GET", "/mascot/idle.png", "", nil); w.Code != 200 || w.Header().Get("Content-Type") != kind {
+			t.Errorf("%s: %d %s", kind, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+}
+
 func TestPicturesOfTheUsersOwnStandIn(t *testing.T) {
 	s, d := newServer(t)
 	market(d, pasar.StatusView{Schema: 1}, nil, nil)
@@ -218,14 +266,15 @@ func TestPicturesOfTheUsersOwnStandIn(t *testing.T) {
 	if v := moodNow(t, s); v.Image != "/mascot/idle.svg" {
 		t.Errorf("%+v", v)
 	}
-	put("idle.webp", "mine")
-	face("idle.webp", "image/webp", "mine")
+	put("idle.webp", "RIFF\x04\x00\x00\x00WEBPVP8 mine")
+	face("idle.webp", "image/webp", "RIFF")
 	face("idle.svg", "image/svg+xml", "<svg ") // ours is still there
 	if v := moodNow(t, s); v.Image != "/mascot/idle.webp" {
 		t.Errorf("%+v", v)
 	}
-	put("idle.svg", "<svg>mine</svg>")
-	face("idle.svg", "image/svg+xml", "<svg>mine")
+	mine := `<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE svg><!-- mine --><x:svg xmlns:x="http://www.w3.org/2000/svg"/>`
+	put("idle.svg", mine)
+	face("idle.svg", "image/svg+xml", mine)
 	if v := moodNow(t, s); v.Image != "/mascot/idle.svg" {
 		t.Errorf("%+v", v)
 	}

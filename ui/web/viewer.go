@@ -38,7 +38,8 @@ type viewer struct {
 	attempt int // 0 until the first welcome
 	who     string
 	dial    func(context.Context, ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error)
-	ending  func(context.Context) (*pasar.JobView, error) // the job once the attempt's end is known
+	ending  func(ctx context.Context, attempt int) (*pasar.JobView, error) // the job once the attempt's end is known
+	output  logsCall
 
 	size   ipc.Size // of the browser's terminal
 	told   ipc.Size // of the job's, as the browser knows it
@@ -147,6 +148,9 @@ func (v *viewer) say(err error) {
 // begin connects to watch, and welcomes.
 func (v *viewer) begin(ctx context.Context) error {
 	l, err := v.connect(ctx, ipc.Hello{Mode: ipc.ModeWatch})
+	if err != nil {
+		l, err = v.kept(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -351,7 +355,8 @@ func opened[T any](f frame, do func(T) error) error {
 }
 
 // lost connects once more: the job may have read nothing of what was typed for so long that the connection ended. One that
-// was lost at once would be so again.
+// was lost at once would be so again, unless the attempt is over: a supervisor that is no longer needed is gone with whoever
+// has just come.
 func (v *viewer) lost(ctx context.Context, err error) error {
 	h := ipc.Hello{Mode: ipc.ModeWatch}
 	if v.wire.typist {
@@ -365,13 +370,18 @@ func (v *viewer) lost(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("its supervisor closed the connection")
 	}
-	return refuse(ipc.CodeUnavailable, "`pasar show "+v.job.String()+"` says what became of it", "job #%d: %v", v.job, err)
+	err = refuse(ipc.CodeUnavailable, "`pasar show "+v.job.String()+"` says what became of it", "job #%d: %v", v.job, err)
+	l, err := v.kept(ctx, err)
+	if err != nil {
+		return err
+	}
+	return v.swap(l)
 }
 
 // painted takes a piece of a painting; the first one says that it begins.
 func (v *viewer) painted(s ipc.Snap) error {
 	if !v.partly {
-		v.filter = vt.Filter{Own: true}
+		v.filter = vt.Filter{Own: true, Links: true}
 		if err := errors.Join(v.tellSize(ipc.Size{Cols: s.Cols, Rows: s.Rows}), v.tell(v.event("paint"))); err != nil {
 			return err
 		}
@@ -397,11 +407,14 @@ func (v *viewer) exited(ctx context.Context, x ipc.ExitFrame) error {
 		Attempt int          `json:"attempt"`
 		State   *pasar.State `json:"state"` // of the job, which may be queued again; null: it can't be had
 		Summary *string      `json:"summary"`
-		Code    int          `json:"code"`
+		Code    *int         `json:"code"` // null: nobody saw it
 		Signal  *int         `json:"signal"`
 		Failed  *string      `json:"launch_error"`
-	}{v.event("exit"), v.job, v.attempt, nil, nil, x.Exit.Code, pasar.Known(x.Exit.Signal), pasar.Known(pasar.Clean(x.Error))}
-	if j, err := v.ending(ctx); err != nil {
+	}{v.event("exit"), v.job, v.attempt, nil, nil, &x.Exit.Code, pasar.Known(x.Exit.Signal), pasar.Known(pasar.Clean(x.Error))}
+	if v.wire.unseen {
+		end.Code = nil
+	}
+	if j, err := v.ending(ctx, v.attempt); err != nil {
 		v.log.Debug("end of a job not known", "job", v.job, "error", err)
 	} else {
 		end.State, end.Summary = &j.State, j.Summary

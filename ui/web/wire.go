@@ -15,11 +15,12 @@ const (
 	aFewPages  = 8 << 10  // bytes of earlier output, where a supervisor sends no screen
 )
 
-// A wire is a connection to a supervisor.
+// A wire is a connection to a supervisor, or what is kept of an attempt that is over.
 type wire struct {
-	conn    *ipc.AttachConn
+	conn    *ipc.AttachConn // nil: nobody is there any more
 	welcome ipc.Welcome
 	typist  bool // it may hold the keyboard
+	unseen  bool // nobody saw how the attempt ended
 	frames  chan frame
 	queue   chan sending
 	gone    chan struct{}
@@ -58,7 +59,9 @@ func (v *viewer) connect(ctx context.Context, h ipc.Hello) (*wire, error) {
 // close ends it, and what works on it.
 func (l *wire) close() {
 	close(l.gone)
-	_ = l.conn.Close()
+	if l.conn != nil {
+		_ = l.conn.Close()
+	}
 	l.wg.Wait()
 }
 

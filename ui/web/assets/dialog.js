@@ -6,8 +6,9 @@ let number = 0;
 
 // dialog opens one and returns it. form makes its content and is given the dialog; act is what the main button does: it
 // may fail with an ApiError, which is shown in the dialog, and what it returns is said to the person.
-// options: title, wide, action (the main button's text), danger (it is red), act, form(d).
-export function dialog({ title, wide, action, danger, act, form }) {
+// options: title, wide, action (the main button's text), danger (it is red), leave (the text of the button that does
+// nothing), also (another button's text, and what it does once the dialog is closed), act, form(d).
+export function dialog({ title, wide, action, danger, leave = action ? "Not now" : "Close", also, act, form }) {
   const id = `dialog-${++number}`;
   const from = document.activeElement;
   const error = h("p", { class: "error", role: "alert", hidden: true });
@@ -19,7 +20,8 @@ export function dialog({ title, wide, action, danger, act, form }) {
     content,
     error,
     h("div", { class: "buttons" },
-      h("button", { type: "button", class: "quiet", onclick: () => d.close() }, action ? "Not now" : "Close"),
+      h("button", { type: "button", class: "quiet", onclick: () => d.close() }, leave),
+      also && h("button", { type: "button", onclick: () => { d.close(); also[1](); } }, also[0]),
       main));
   d.append(body);
   d.fail = (e) => {

@@ -1,9 +1,9 @@
 // Submitting a job: a line for the shell, what it asks for, and when it would start.
 
+import { along, another, lost } from "./another.js";
 import { post, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h, say } from "./dom.js";
-import { exactly, sized, typed, words as command } from "./format.js";
 import { fullName } from "./jobrow.js";
 import { Preview } from "./plan.js";
 
@@ -24,22 +24,11 @@ const claims = /\b(mem|gpus|ram|gpu_type|cwd)\b/g;
 // named says a hint with the fields' names for the keys.
 const named = (text, inputs) => text.replace(claims, (key) => inputs[key].labels[0].textContent);
 
-// another is what the form says for another job like one that there is. The environment that it was submitted with isn't
-// known, and a key would make it the same job.
-function another(job) {
-  const c = job.claim;
-  return {
-    command: typed(job) === job.command ? command(job) : typed(job), cwd: typeof job.cwd === "string" ? job.cwd : "", name: job.name, tags: job.tags.join(" "),
-    gpus: String(c.kind === "none" ? 0 : c.gpus), mem: c.auto ? "auto" : c.mem !== null ? sized(c.mem) : "", ram: c.ram ? sized(c.ram) : "", gpu_type: c.type ?? "",
-    time: job.est_source === "estimate" ? exactly(job.est_runtime) : "", bid: String(job.bid), retries: job.retries.max > 0 ? String(job.retries.max) : "", preempt: job.preempt,
-    grace: exactly(job.grace), time_limit: job.time_limit > 0 ? exactly(job.time_limit) : "", after: job.after.map((d) => (d.on === "ok" ? d.job : `${d.job}:${d.on}`)).join(", "),
-    note: job.note ?? "", resume_command: job.resume_command ?? "", pausable: job.pausable,
-  };
-}
-
 // openSubmit asks for a job, or for another like one that there is.
 export function openSubmit(like = null) {
   const filled = like ? another(like) : draft;
+  const more = like && along(like); // what it asks for that has no field
+  const same = more?.says.length > 0 && h("input", { type: "checkbox", checked: true, oninput: () => { d.fail(null); preview.soon(); } });
   const inputs = {};
   const errors = {};
   const changed = (e) => {
@@ -90,7 +79,7 @@ export function openSubmit(like = null) {
       if (message) right = false;
     }
     if (!right) throw told();
-    const w = { command: ["/bin/sh", "-c", inputs.command.value.trim()] };
+    const w = { ...(same?.checked ? more.words : {}), command: ["/bin/sh", "-c", inputs.command.value.trim()] };
     for (const key of ["cwd", "name", "time", "mem", "ram", "gpu_type", "grace", "time_limit", "key", "note", "resume_command"]) if (say(key) !== "") w[key] = say(key);
     for (const key of ["gpus", "bid", "retries"]) if (say(key) !== "") w[key] = Number(say(key));
     for (const key of ["preempt", "hold"]) if (inputs[key].checked) w[key] = true;
@@ -133,7 +122,7 @@ export function openSubmit(like = null) {
   const d = dialog({
     title: like ? `Submit another like #${like.id} ${fullName(like)}` : "Submit a job", wide: true, action: "Submit",
     form: () => [
-      like ? h("p", { class: "faint" }, "It is filled in from that job, except for the environment, which isn't known any more: say under More what it needs beside the daemon's own.") : "",
+      like ? h("p", { class: "faint" }, lost) : "",
       add("command", "Command", line, "a line for the shell, as you would type it; it runs with the daemon's environment"),
       h("div", { class: "fields" },
         add("cwd", "Directory", text({ placeholder: "projects/llm" }), "below your home unless it begins with /"),
@@ -165,6 +154,7 @@ export function openSubmit(like = null) {
         h("div", { class: "fields" },
           add("pausable", "Pausable", box(), "it can save and leave when asked to"),
           add("hold", "Hold", box(), "keep it from starting until it is released"))),
+      same ? field("The rest as that job has it", same, `${more.says.join("; ")}.`) : "",
       preview.el,
     ],
     act: async () => {

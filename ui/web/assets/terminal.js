@@ -3,6 +3,7 @@
 import { query } from "./api.js";
 import { h, say, script } from "./dom.js";
 import { protocols } from "./key.js";
+import { openLink } from "./link.js";
 
 const xterm = () => script("/assets/vendor/xterm.js", "/assets/vendor/xterm.css");
 
@@ -80,19 +81,13 @@ export class TerminalView {
     this.offer();
   }
 
-  // show connects to an attempt. With live false it is over, and there is nothing to connect to.
+  // show connects to an attempt. With live false it is over, and its last screen is all there is.
   async show(id, attempt, live) {
     this.close();
-    Object.assign(this, { id, attempt, wait: 1000, holder: false, who: null, over: false, closed: false, welcome: null });
+    Object.assign(this, { id, attempt, live, wait: 1000, holder: false, who: null, over: false, closed: false, welcome: null });
     const turn = (this.turn = Symbol());
-    this.box.hidden = !live;
+    this.box.hidden = false;
     this.offer();
-    if (!live) {
-      this.over = true;
-      this.offer();
-      say(this.said, "It is over, and its terminal with it: the output has all that it wrote.");
-      return;
-    }
     say(this.said, "connecting …");
     try {
       await xterm();
@@ -109,7 +104,7 @@ export class TerminalView {
     this.sheets = new Set();
     this.term = new Terminal({
       cols: 120, rows: 40, fontFamily: font, fontSize: largest, theme: theme(), scrollback: 2000, disableStdin: true, cursorBlink: false,
-      documentOverride: styled(this.sheets), screenReaderMode: this.reader.getAttribute("aria-pressed") === "true", linkHandler: { activate: () => {} },
+      documentOverride: styled(this.sheets), screenReaderMode: this.reader.getAttribute("aria-pressed") === "true", linkHandler: { activate: (_, text) => openLink(text), allowNonHttpProtocols: false },
       macOptionIsMeta: true,
     });
     this.term.open(this.place);
@@ -186,7 +181,7 @@ export class TerminalView {
         say(this.said, sentence(m.text));
         break;
       case "exit":
-        this.end(`It has ended${m.state ? `: ${m.summary ?? m.state}` : ""}. This is its last screen.`);
+        this.end(`It has ended${m.state ? `: ${m.summary ?? m.state}` : ""}. This is its last screen; the output has all that was kept.`);
         break;
       case "error":
         this.end(sentence(m.error.message));
@@ -232,7 +227,7 @@ export class TerminalView {
   }
 
   offer() {
-    this.take.hidden = this.holder || this.over;
+    this.take.hidden = this.holder || this.over || !this.live;
     this.release.hidden = !this.holder;
     this.reader.hidden = this.over && !this.term;
     this.help.hidden = this.pad.hidden = this.touch.hidden = !this.holder;

@@ -34,6 +34,7 @@ export class Timeline {
     this.text = h("ul", { class: "unseen" });
     this.said = h("p", { class: "unseen", role: "status" });
     this.note = h("p", { class: "faint tlnote" });
+    this.lack = h("p", { class: "faint tllack", hidden: true });
     this.stage = h("div", { class: "stage", tabindex: "0", role: "application", "aria-label": "Timeline. Left and Right move in time, plus and minus zoom, 0 is now; Up and Down go from job to job, Enter opens one.", "aria-describedby": "timeline-said" }, this.canvas, this.tip, this.ink);
     this.said.id = "timeline-said";
     this.el = h("section", { class: "card timeline", "aria-labelledby": "timeline-title" },
@@ -43,7 +44,7 @@ export class Timeline {
           h("button", { type: "button", class: "chip", "aria-label": "Zoom out", onclick: () => this.zoom(1.5) }, "−"),
           h("button", { type: "button", class: "chip", "aria-label": "Zoom in", onclick: () => this.zoom(1 / 1.5) }, "+"),
           h("button", { type: "button", class: "chip", onclick: () => this.home() }, "Now"))),
-      this.stage, this.said, this.text);
+      this.lack, this.stage, this.said, this.text);
     this.draw = frame(() => this.paint());
     this.soon = late(() => this.fetch(), 250);
     this.pointer = new Pointer(this.stage, {
@@ -155,7 +156,7 @@ export class Timeline {
     if (from > now) return;
     const until = to + this.long / 2 < now ? new Date(Math.ceil(to + this.long / 2)).toISOString() : null;
     await Promise.all([
-      ask(`/api/gpu${search({ since, until, points: 720 })}`, (v) => { this.points = v.gpus; this.step = v.step * 1000; }),
+      ask(`/api/gpu${search({ since, until, points: 720 })}`, (v) => { this.points = v.gpus; this.step = v.step * 1000; this.lacks = v.note; this.known = new Date(v.from).getTime(); }),
       ask(`/api/jobs${search({ state: "completed,failed,cancelled", since, limit: most })}`, (v) => { this.past = Array.isArray(v) ? v : v.jobs; this.much = this.past.length >= most; }),
     ]);
   }
@@ -230,6 +231,9 @@ export class Timeline {
     if (this.much) notes.push(`of those that ended, the newest ${most}`);
     if (this.market.more > 0) notes.push(`of those that wait, the first ${this.market.order.length}`);
     if (Date.now() - (this.hinted ?? 0) > 3000) say(this.note, notes.join("; "));
+    const lacks = this.lacks && gpus.length > 0 && from < this.known; // a past that nobody knows looks like one in which nothing was used
+    say(this.lack, lacks ? `Memory: ${this.lacks}` : "");
+    this.lack.hidden = !lacks;
   }
 
   find(x, y) {
