@@ -24,6 +24,10 @@ const (
 	changesMost  = 5 * time.Second        // but no longer: a look that had much to send is followed by one that hasn't
 )
 
+// changesChunk is how many bytes of a view are sent at once: less than may be, since some of it waits at both ends for a
+// client that doesn't read, of which there may be many.
+const changesChunk = 64 << 10
+
 // serveChanges sends the jobs that match and the status, and then what changes of them.
 func (d *Daemon) serveChanges(ctx context.Context, c *ipc.Call) error {
 	var r ipc.ChangesRequest
@@ -258,7 +262,7 @@ func (s *follower) send(ctx context.Context, g *glance, v *pasar.ChangesView, st
 func (s *follower) inBlocks(ctx context.Context, n int, encode func(dst []byte, n int) ([]byte, error)) error {
 	return inBlocks(ctx, n, func(b []byte) error {
 		s.buf = append(s.buf, b...)
-		return s.flush(ipc.MaxChunk)
+		return s.flush(changesChunk)
 	}, func(dst []byte, i int) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -275,13 +279,13 @@ func (s *follower) piece(n int, encode func([]byte) ([]byte, error)) (err error)
 	if s.buf, err = encode(s.buf); err != nil {
 		return err
 	}
-	return s.flush(ipc.MaxChunk)
+	return s.flush(changesChunk)
 }
 
 // flush sends what is made while it is at least so many bytes. What the client takes for it isn't reckoned.
 func (s *follower) flush(least int) error {
 	for len(s.buf) >= least {
-		n := min(len(s.buf), ipc.MaxChunk)
+		n := min(len(s.buf), changesChunk)
 		s.took += s.d.Clock.Mono() - s.since
 		if err := s.chunk(s.buf[:n]); err != nil {
 			return err
