@@ -114,6 +114,9 @@ func (p *peer) greet() (*attempt, ipc.Hello, error) {
 	if h.Nonce != "" && h.Nonce != a.spec.Nonce {
 		return nil, h, p.refuse(ipc.CodeUnknownJob, "this supervisor holds another attempt")
 	}
+	if !p.srv.admit(p, h.Mode) {
+		return nil, h, errLeaving
+	}
 	switch h.Mode {
 	case ipc.ModeControl:
 		st, _ := a.history.last()
@@ -128,9 +131,11 @@ func (p *peer) greet() (*attempt, ipc.Hello, error) {
 	default:
 		err = p.refuse(ipc.CodeUnsupported, fmt.Sprintf("unknown mode %q", pasar.Clean(string(h.Mode))))
 	}
-	p.mode.Store(h.Mode)
 	return a, h, err
 }
+
+// errLeaving is for a peer that comes when the supervisor is on its way out.
+var errLeaving = errors.New("the attempt is over, and its supervisor leaves")
 
 // refuse answers HELLO with no, and returns that as an error.
 func (p *peer) refuse(code ipc.Code, message string) error {

@@ -31,6 +31,7 @@ type server struct {
 	peers    map[*peer]struct{}
 	done     bool // a control peer has journaled the end
 	hurried  bool // by whoever ends services: don't linger
+	leaving  bool // nobody is admitted any more
 	closed   bool
 	left     bell // rung when a peer left or done was set
 }
@@ -164,6 +165,17 @@ func (s *server) leave(p *peer) {
 	s.left.ring()
 }
 
+// admit notes what a peer is there for. False: it came too late, and is better told nothing than half of it.
+func (s *server) admit(p *peer, m ipc.AttachMode) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving {
+		return false
+	}
+	p.mode.Store(m)
+	return true
+}
+
 // hold makes the server answer for an attempt.
 func (s *server) hold(a *attempt) {
 	s.mu.Lock()
@@ -241,6 +253,7 @@ func (s *server) linger() {
 				free = false
 			}
 		}
+		s.leaving = free
 		s.mu.Unlock()
 		if free {
 			return

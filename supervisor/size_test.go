@@ -119,6 +119,7 @@ func TestSizeComesBeforeTheFirstByteThatIsWrittenForIt(t *testing.T) {
 		}
 	}
 	late := r.paint(ipc.Hello{Mode: ipc.ModeWatch})
+	late.awake(func() bool { return late.off == watcher.off }) // what it is shown first may be as old as the last size
 	if got, want := picture(late.screen), picture(watcher.screen); got != want {
 		t.Errorf("it shows\n%s\nnot\n%s", got, want)
 	}

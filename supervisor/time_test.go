@@ -52,11 +52,11 @@ func TestASupervisorLingersForReadersAndNotForEver(t *testing.T) {
 		if took := time.Since(began); took != lingerLimit {
 			t.Errorf("nobody came, and it stayed %s", took)
 		}
-		reader := newPeer(s, nil, nil)
-		reader.mode.Store(ipc.ModeWatch)
-		daemon := newPeer(s, nil, nil)
-		daemon.mode.Store(ipc.ModeControl)
-		s.peers[reader], s.peers[daemon] = struct{}{}, struct{}{}
+		reader, daemon, late := newPeer(s, nil, nil), newPeer(s, nil, nil), newPeer(s, nil, nil)
+		if !s.admit(reader, ipc.ModeWatch) || !s.admit(daemon, ipc.ModeControl) {
+			t.Error("who comes in time isn't admitted")
+		}
+		s.peers[reader], s.peers[daemon], s.peers[late] = struct{}{}, struct{}{}, struct{}{}
 		s.acknowledged()
 		began = time.Now()
 		go func() {
@@ -66,6 +66,9 @@ func TestASupervisorLingersForReadersAndNotForEver(t *testing.T) {
 		s.linger()
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("acknowledged and read to the end after 3 s, and it stayed %s", took)
+		}
+		if s.admit(late, ipc.ModeWatch) {
+			t.Error("it leaves, and whoever comes now would be welcomed and then cut off")
 		}
 	})
 }
