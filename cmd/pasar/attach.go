@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -68,9 +69,16 @@ What a job writes is filtered: it can't set your clipboard or titles, ask your t
 				}
 				a := &attachment{call: c, at: where, leaveBy: leaveBy, history: int(*history), readOnly: *readOnly}
 				if why := a.noScreen(); why != "" {
-					return (&follower{attachment: a, why: why}).run(ctx)
+					err = (&follower{attachment: a, why: why}).run(ctx)
+				} else {
+					err = a.run(ctx, *typing, *take)
 				}
-				return a.run(ctx, *typing, *take)
+				if missed := new(missedError); errors.As(err, &missed) {
+					if _, now := c.supervisor(ctx, c.args); now != nil {
+						return now // it tells what became of the job
+					}
+				}
+				return err
 			}
 		},
 	}

@@ -248,6 +248,25 @@ func TestASupervisorOfAnotherVersionIsTalkedToOrNamed(t *testing.T) {
 	}
 }
 
+func TestWhoComesJustAsTheJobEndsIsToldThatItHas(t *testing.T) {
+	d := newDouble(t)
+	d.answers(func(ipc.Hello) any {
+		d.over = true
+		return io.EOF
+	})
+	s := d.onTerminal("attach", "7")
+	before := s.was
+	s.ended(before, exitRefused)
+	s.expect("pasar: job #7 has ended (failed): it has no terminal any more")
+	d.mu.Lock()
+	d.over = false
+	d.mu.Unlock()
+	d.answers(func(ipc.Hello) any { return io.EOF })
+	s = d.onTerminal("attach", "7")
+	s.ended(before, exitRefused)
+	s.expect("it may just have ended: `pasar show 7`")
+}
+
 func TestWithoutATerminalTheOutputIsFollowed(t *testing.T) {
 	d := newDouble(t)
 	cmd := d.h.command("attach", "7")

@@ -24,6 +24,7 @@ type double struct {
 	path    string
 	welcome func(ipc.Hello) any
 	busy    bool // it doesn't notice that a client has sent all
+	over    bool // the job has ended
 	l       net.Listener
 	call    []*caller
 }
@@ -50,6 +51,9 @@ func newDouble(t *testing.T) *double {
 		ipc.VerbAttach: func(_ context.Context, c *ipc.Call) error {
 			d.mu.Lock()
 			defer d.mu.Unlock()
+			if d.over {
+				return c.Answer(ipc.AttachAnswer{Attempt: 1, State: pasar.Failed})
+			}
 			return c.Answer(ipc.AttachAnswer{Attempt: 1, Socket: d.path, State: pasar.Running})
 		},
 		ipc.VerbShow: func(_ context.Context, c *ipc.Call) error {
@@ -74,7 +78,8 @@ func newDouble(t *testing.T) *double {
 	return d
 }
 
-// answers says what HELLO is answered with: a Welcome, a RefusedFrame, or nil for nothing.
+// answers says what HELLO is answered with: a Welcome, a RefusedFrame, nil for nothing, or an error to hang up. It is
+// called with mu held.
 func (d *double) answers(f func(ipc.Hello) any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,6 +116,9 @@ func (d *double) serve(c *caller) {
 		}
 	case *ipc.RefusedFrame:
 		_ = c.Send(ipc.AttachRefused, w)
+		_ = c.Close()
+		return
+	case error:
 		_ = c.Close()
 		return
 	}

@@ -33,6 +33,11 @@ type frame struct {
 	err  error
 }
 
+// A missedError is that a supervisor which was there a moment ago can't be greeted: the job may have ended meanwhile.
+type missedError struct{ error }
+
+func (e *missedError) Unwrap() error { return e.error }
+
 // connect greets a supervisor. After a panic in one of the link's goroutines, rescue is called, and the program
 // ends by it.
 func (p place) connect(h ipc.Hello, rescue func()) (*link, error) {
@@ -42,7 +47,7 @@ func (p place) connect(h ipc.Hello, rescue func()) (*link, error) {
 		if errors.As(err, &e) || errors.Is(err, context.Canceled) {
 			return nil, err
 		}
-		return nil, problemf(ipc.CodeUnavailable, "attach to job #%d: %v", p.job, err).hint("it may just have ended: `pasar show " + p.job.String() + "`")
+		return nil, &missedError{problemf(ipc.CodeUnavailable, "attach to job #%d: %v", p.job, err).hint("it may just have ended: `pasar show " + p.job.String() + "`")}
 	}
 	l := &link{conn: conn, welcome: w, typist: h.Mode == ipc.ModeType, frames: make(chan frame, 4), gone: make(chan struct{}), since: time.Now()}
 	go func() {
