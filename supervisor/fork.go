@@ -40,13 +40,25 @@ type forker struct {
 
 func newForker() *forker {
 	f := &forker{ask: make(chan func())}
-	go func() {
-		runtime.LockOSThread() // never unlocked
-		for do := range f.ask {
-			do()
-		}
-	}()
+	go f.serve(func() {})
 	return f
+}
+
+// serve does what is asked. Begun is called once its thread is settled, which isn't the process's first: what a child
+// inherits of a thread would be shown as the process's own.
+func (f *forker) serve(begun func()) {
+	runtime.LockOSThread() // never unlocked
+	if unix.Gettid() == unix.Getpid() {
+		elsewhere := make(chan struct{})
+		go f.serve(func() { close(elsewhere) })
+		<-elsewhere
+		runtime.UnlockOSThread()
+		return
+	}
+	begun()
+	for do := range f.ask {
+		do()
+	}
 }
 
 // fork starts the main process at the far end of a wire and returns its pid.
