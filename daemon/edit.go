@@ -26,6 +26,9 @@ func (d *Daemon) edit(r ipc.EditRequest) *command {
 		if r.More.MaxConcurrent != nil && j.Spec.Group == 0 {
 			return change{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("job %d is not part of an array or sweep: --max-concurrent bounds those", j.ID)}
 		}
+		if r.Name != nil && *r.Name == "" {
+			return change{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "--name has at least one byte"}
+		}
 		spec := edited(j.Spec, &r)
 		if err := d.finishSpec(&spec); err != nil {
 			return change{}, err

@@ -35,10 +35,11 @@ func TestAnEditChangesWhatIsNamedAndNothingElse(t *testing.T) {
 			t.Errorf("after a restart: %+v", j.Spec)
 		}
 		big := pasar.Claim{Kind: pasar.Slice, GPUs: 1, Mem: pasar.TiB}
-		zero := 0
+		zero, none := 0, ""
 		on := []pasar.Code{pasar.CodeExit}
 		for want, r := range map[string]ipc.EditRequest{
 			"1 TiB":                        {Job: id, Claim: &big},
+			"--name has at least one byte": {Job: id, Name: &none},
 			"--retries N says how often":   {Job: id, More: ipc.Change{Retries: &zero, RetryOn: &on}},
 			"is running: it can't be edit": {Job: first, Name: &name},
 		} {

@@ -1,6 +1,7 @@
 package submission
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,9 @@ func Argv(words []string, shell bool) ([]string, error) {
 	return words, nil
 }
 
+// maxShown is how many characters of a directory a refusal repeats.
+const maxShown = 300
+
 // Dir is the directory to run in, absolute and there; of an empty name it is this process's.
 func Dir(dir string) (string, error) {
 	here, err := os.Getwd()
@@ -40,13 +44,20 @@ func Dir(dir string) (string, error) {
 		dir = filepath.Join(here, dir)
 	}
 	fi, err := os.Stat(dir)
+	shown := pasar.Clean(dir)
+	if r := []rune(shown); len(r) > maxShown {
+		shown = string(r[:maxShown]) + "…"
+	}
+	var path *os.PathError
 	switch {
 	case os.IsNotExist(err):
-		return "", refusef("--cwd %s: there is no such directory", pasar.Clean(dir)).with("make it first; without --cwd the job runs in this one")
+		return "", refusef("--cwd %s: there is no such directory", shown).with("make it first; without --cwd the job runs in this one")
+	case errors.As(err, &path):
+		return "", refusef("--cwd %s: %v", shown, path.Err)
 	case err != nil:
-		return "", refusef("--cwd %s: %v", pasar.Clean(dir), err)
+		return "", refusef("--cwd %s: %v", shown, err)
 	case !fi.IsDir():
-		return "", refusef("--cwd %s is not a directory", pasar.Clean(dir))
+		return "", refusef("--cwd %s is not a directory", shown)
 	}
 	return filepath.Clean(dir), nil
 }

@@ -98,9 +98,9 @@ func TestADirectoryIsAbsoluteAndThere(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"none", "/etc/passwd"} {
+	for _, in := range []string{"none", "/etc/passwd", "a\x00b", strings.Repeat("long/", 2000)} {
 		var e *Error
-		if _, err := Dir(in); !errors.As(err, &e) {
+		if _, err := Dir(in); !errors.As(err, &e) || strings.Contains(err.Error(), "stat ") || len(err.Error()) > 500 {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

@@ -93,7 +93,7 @@ func TestWhoMayNotIsRefusedWithTheRightStatusAndOneLine(t *testing.T) {
 		"a body that is large":            {"POST", "/api/jobs", `{"name":"` + strings.Repeat("x", maxBody) + `"}`, func(r *http.Request) { r.ContentLength = -1 }, 413, "more than"},
 		"garbage":                         {"POST", "/api/jobs", `{"command":`, nil, 400, "the body:"},
 		"an unknown key":                  {"POST", "/api/jobs", `{"comand":["x"]}`, nil, 400, "comand"},
-		"two values":                      {"POST", "/api/jobs/1/cancel", `{} {}`, nil, 400, "more than one value"},
+		"two values":                      {"POST", "/api/jobs/1/cancel", `{} {}`, nil, 400, "something follows the value"},
 		"a path with dots":                {"GET", "/guide/..%2f..%2fetc%2fpasswd", "", nil, 404, "no guide"},
 		"a job that is no number":         {"GET", "/api/jobs/x", "", nil, 404, "there is no job"},
 		"approving without a person":      {"POST", "/api/jobs/1/approve", `{}`, nil, 403, "only a person"},

@@ -2,15 +2,19 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"pasar"
 	"pasar/ipc"
@@ -25,11 +29,12 @@ type taker interface{ takes() string }
 var errKind = errors.New("another kind of value")
 
 // body reads a request's body into v, which points to a struct. No body is an empty object. A key that isn't known is
-// refused, since whoever wrote it meant something by it; so is one that is there twice.
+// refused, since whoever wrote it meant something by it; so is one that is there twice, and whatever a job would get
+// otherwise than it was written.
 func body(r *http.Request, v any) error {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return err
+		return unread(err)
 	}
 	if b = bytes.TrimSpace(b); len(b) == 0 {
 		return nil
@@ -40,14 +45,42 @@ func body(r *http.Request, v any) error {
 	return fill(reflect.ValueOf(v).Elem(), b, "")
 }
 
+// unread is why a body couldn't be read, in our words where it is the client's doing.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	var refused *ipc.Error
+	switch {
+	case errors.As(err, &large), errors.As(err, &refused), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return refuse(ipc.CodeBadRequest, "", "the body didn't come within %s", bodyTime)
+	}
+	return refuse(ipc.CodeBadRequest, "", "the body can't be read: it ends too early, or its chunks are broken")
+}
+
 // wellFormed says where JSON is broken.
 func wellFormed(b []byte) error {
+	bad := func(at int, why string) error {
+		before := b[:max(0, min(at, len(b)))]
+		line := 1 + bytes.Count(before, []byte("\n"))
+		column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+		return refuse(ipc.CodeBadRequest, "", "the body: no JSON at line %d, column %d: %s", line, column, why)
+	}
+	if bytes.HasPrefix(b, []byte("\ufeff")) {
+		return bad(0, "it begins with a byte order mark")
+	}
+	if !utf8.Valid(b) {
+		return bad(invalidAt(b), "it is no UTF-8")
+	}
 	var one json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(b))
 	err := dec.Decode(&one)
 	if err == nil {
-		if dec.More() {
-			return refuse(ipc.CodeBadRequest, "", "the body: more than one value")
+		if at := int(dec.InputOffset()); len(bytes.TrimSpace(b[at:])) > 0 {
+			return bad(at, "something follows the value")
+		}
+		if at := loneSurrogate(b); at >= 0 {
+			return bad(at, "half a character")
 		}
 		return nil
 	}
@@ -55,10 +88,53 @@ func wellFormed(b []byte) error {
 	if !errors.As(err, &broken) {
 		return refuse(ipc.CodeBadRequest, "", "the body: JSON that ends too early")
 	}
-	at := b[:max(0, min(int(broken.Offset)-1, len(b)))]
-	line := 1 + bytes.Count(at, []byte("\n"))
-	column := len([]rune(string(at[bytes.LastIndexByte(at, '\n')+1:]))) + 1
-	return refuse(ipc.CodeBadRequest, "", "the body: no JSON at line %d, column %d: %s", line, column, pasar.Clean(broken.Error()))
+	why := pasar.Clean(broken.Error())
+	if strings.Contains(why, "max depth") {
+		why = "it is nested too deep"
+	}
+	return bad(int(broken.Offset)-1, why)
+}
+
+// invalidAt is where the first byte is that isn't of UTF-8.
+func invalidAt(b []byte) int {
+	for at := 0; at < len(b); {
+		r, n := utf8.DecodeRune(b[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at += n
+	}
+	return len(b)
+}
+
+// loneSurrogate is where an escape such as \ud800 stands without its other half, which would be read as U+FFFD; -1 if
+// there is none. The JSON is well-formed.
+func loneSurrogate(b []byte) int {
+	unit := func(at int) rune { // of an escape
+		if at+6 > len(b) || b[at] != '\\' || b[at+1] != 'u' {
+			return -1
+		}
+		u, err := strconv.ParseUint(string(b[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(u)
+	}
+	for at := bytes.IndexByte(b, '\\'); at >= 0 && at < len(b); {
+		step := 2
+		if u := unit(at); utf16.IsSurrogate(u) {
+			if utf16.DecodeRune(u, unit(at+6)) == utf8.RuneError {
+				return at
+			}
+			step = 12
+		}
+		next := bytes.IndexByte(b[min(at+step, len(b)):], '\\')
+		if next < 0 {
+			return -1
+		}
+		at += step + next
+	}
+	return -1
 }
 
 // fill reads JSON into v as encoding/json does, and says of what it can't read which key takes what. The path names what
@@ -103,9 +179,16 @@ func fill(v reflect.Value, b []byte, path string) error {
 		if b[0] != '[' || json.Unmarshal(b, &list) != nil {
 			return wrong()
 		}
+		if len(list) > maxItems {
+			return refuse(ipc.CodeOverLimit, "", "%s: a list of %d; at most %d", path, len(list), maxItems)
+		}
 		v.Set(reflect.MakeSlice(t, len(list), len(list)))
 		for i := range list {
-			if err := fill(v.Index(i), list[i], path+"["+strconv.Itoa(i)+"]"); err != nil {
+			at := path + "[" + strconv.Itoa(i) + "]"
+			if err := something(t.Elem(), list[i], at); err != nil {
+				return err
+			}
+			if err := fill(v.Index(i), list[i], at); err != nil {
 				return err
 			}
 		}
@@ -117,6 +200,9 @@ func fill(v reflect.Value, b []byte, path string) error {
 		v.Set(reflect.MakeMap(t))
 		return keyed(b, path, func(key string, value json.RawMessage) error {
 			e := reflect.New(t.Elem()).Elem()
+			if err := something(t.Elem(), value, join(path, key)); err != nil {
+				return err
+			}
 			if err := fill(e, value, join(path, key)); err != nil {
 				return err
 			}
@@ -125,6 +211,14 @@ func fill(v reflect.Value, b []byte, path string) error {
 		})
 	}
 	return leaf(v, b, path, wrong)
+}
+
+// something refuses null in a list or a map: left out is one thing, and nothing among others another.
+func something(t reflect.Type, b []byte, path string) error {
+	if string(b) == "null" && t.Kind() != reflect.Pointer && !own(t) {
+		return refuse(ipc.CodeBadRequest, guideKeys, "%s: %s, not null", path, taken(t, b))
+	}
+	return nil
 }
 
 // leaf has encoding/json read what is nothing of a list or an object, or what reads itself.
@@ -150,6 +244,9 @@ func leaf(v reflect.Value, b []byte, path string, wrong func() error) error {
 	}
 	return refuse(ipc.CodeBadRequest, hint, "%s", what)
 }
+
+// maxItems bounds a list: the longest command lines have less.
+const maxItems = 100_000
 
 // guideKeys is the hint where there is no better one.
 const guideKeys = "`pasar guide api` lists the keys"

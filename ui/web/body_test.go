@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,23 @@ func refusal(t *testing.T, s *Server, method, path, body string) (status int, e 
 		t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
 	}
 	return w.Code, v.Error
+}
+
+// many are different words, one behind the other.
+func many(n int, between string) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = strconv.Itoa(i)
+	}
+	return strings.Join(words, between)
+}
+
+func TestAPairOfEscapesIsOneCharacter(t *testing.T) {
+	for _, body := range []string{`"\ud83d\ude00"`, `"\\ud800"`, `"a\n\u00e9\ud83d\ude00\ud83d\ude01\""`, `""`, `"\\"`} {
+		if err := wellFormed([]byte(body)); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
 }
 
 func TestABodyThatIsWrongIsToldWhichKeyTakesWhat(t *testing.T) {
@@ -54,6 +72,20 @@ func TestABodyThatIsWrongIsToldWhichKeyTakesWhat(t *testing.T) {
 		`{"name":"a","name":"b"}`:          {`the body: "name" is there twice`},
 		"{\"name\": \"a\",\n  \"gpus\" 1}": {`the body: no JSON at line 2, column 10: `},
 		`{"name":`:                         {`the body: JSON that ends too early`},
+		`{"command":["true",null]}`:        {`command: a list of strings, or one string, not ["true",null]`},
+		`{"env":{"A":null}}`:               {`env.A: a string, not null`},
+		`{"tags":["x",null]}`:              {`tags[1]: a string, not null`},
+		`{"param":["lr=1",null]}`:          {`param: an object of lists, or a list of strings`},
+		`{"command":"x"}}`:                 {`the body: no JSON at line 1, column 16: something follows the value`},
+		`{"command":"x"} ] hello {`:        {`the body: no JSON at line 1, column 16: something follows the value`},
+		`{"command":"\ud800x"}`:            {`the body: no JSON at line 1, column 13: half a character`},
+		`{"command":"\ude00\ud83d"}`:       {`the body: no JSON at line 1, column 13: half a character`},
+		`{"command":"\\\ud83d\ud83d"}`:     {`the body: no JSON at line 1, column 15: half a character`},
+		"{\"command\":\"\xff\"}":           {`the body: no JSON at line 1, column 13: it is no UTF-8`},
+		"\ufeff{}":                         {`the body: no JSON at line 1, column 1: it begins with a byte order mark`},
+		strings.Repeat("[", 20_000):        {`the body: no JSON at line 1, column 10001: it is nested too deep`},
+		`{"command":["x"],"points":[{"index":3},{"index":3}]}`:                                {`points: index 3 is there twice`},
+		`{"env":{"` + many(maxKeys+1, `":"","`) + `":""}}`:                                    {`env: it has more than 20000 keys`},
 		`{"name":"` + strings.Repeat("x", 50) + `","gpus":"` + strings.Repeat("y", 50) + `"}`: {`gpus: a number, not "` + strings.Repeat("y", 39) + `…`},
 	} {
 		status, e := refusal(t, s, "POST", "/api/jobs", body)

@@ -81,7 +81,7 @@ func (a *axes) UnmarshalJSON(b []byte) error {
 	}
 	if b[0] == '[' {
 		var words []string
-		if err := json.Unmarshal(b, &words); err != nil {
+		if err := listOf(b, &words); err != nil {
 			return err
 		}
 		params, err := submission.ParseParams(words)
@@ -134,9 +134,16 @@ func (p *points) UnmarshalJSON(b []byte) error {
 		return &ipc.Error{Code: ipc.CodeOverLimit, Message: fmt.Sprintf("%d jobs at once; at most %d", len(list), pasar.MaxPoints), Hint: "submit them in parts"}
 	}
 	*p = make(points, len(list))
+	indices := map[int]bool{}
 	for i, raw := range list {
 		if err := readPoint(raw, &(*p)[i]); err != nil {
 			return fmt.Errorf("point %d: %w", i+1, err)
+		}
+		if n := (*p)[i].Index; n != nil {
+			if indices[*n] {
+				return fmt.Errorf("points: index %d is there twice", *n)
+			}
+			indices[*n] = true
 		}
 		if !alike(&(*p)[0], &(*p)[i]) {
 			return fmt.Errorf("point %d has other parameters than the first", i+1)
@@ -186,6 +193,9 @@ func readPoint(b []byte, p *pasar.Point) error {
 	})
 }
 
+// maxKeys bounds an object: what has the most is an environment.
+const maxKeys = 20_000
+
 // eachKey calls f with what an object has, in the order in which it was written, and each key once.
 func eachKey(b []byte, f func(key string, value json.RawMessage) error) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -203,6 +213,9 @@ func eachKey(b []byte, f func(key string, value json.RawMessage) error) error {
 			return fmt.Errorf("%q is there twice", pasar.Clean(key))
 		}
 		seen[key] = true
+		if len(seen) > maxKeys {
+			return fmt.Errorf("it has more than %d keys", maxKeys)
+		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
 			return err

@@ -126,6 +126,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = rc.SetWriteDeadline(time.Now().Add(sendTime))
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	defer s.bulk.bound(w, r)()
 	if !s.routed(r) {
 		s.unknown(w, r)
 		return

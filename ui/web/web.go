@@ -55,6 +55,7 @@ type Server struct {
 	codes *codes // that save a file
 	lease *lease // of what the token let in
 	gate  gate
+	bulk  bulk
 	mux   *http.ServeMux
 	asked []request // what can be
 	faces faces
@@ -71,7 +72,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), lease: newLease(), served: map[string]error{}}
+	s := &Server{Options: o, keys: k, links: newCodes(linkFor), codes: newCodes(saveFor), lease: newLease(), bulk: newBulk(), served: map[string]error{}}
 	s.gate.hosts = allowedHosts(o.Addresses, o.Hosts)
 	s.mux, s.asked = s.routes(), requests()
 	return s, nil

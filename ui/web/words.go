@@ -73,12 +73,28 @@ type line []string
 // UnmarshalJSON reads either.
 func (l *line) UnmarshalJSON(b []byte) error {
 	if len(b) == 0 || b[0] != '"' {
-		return json.Unmarshal(b, (*[]string)(l))
+		return listOf(b, (*[]string)(l))
 	}
 	var word string
 	err := json.Unmarshal(b, &word)
 	*l = line{word}
 	return err
+}
+
+// listOf reads a list of strings, none of which is null, or null for none.
+func listOf(b []byte, to *[]string) error {
+	var list []*string
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	*to = nil
+	for _, s := range list {
+		if s == nil {
+			return errKind
+		}
+		*to = append(*to, *s)
+	}
+	return nil
 }
 
 func (*line) takes() string { return "a list of strings, or one string" }
