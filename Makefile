@@ -49,7 +49,7 @@ demo: ## train the example as a job on a throw-away daemon, watch it, and leave 
 	@$(BASH) examples/demo.sh
 
 test: lint ## all tests, with the race detector, after lint
-	$(GO) test -race -timeout 10m ./...
+	$(GO) test -race -timeout 20m ./...
 	$(GO) test -run PlainBackfilling ./cmd/pasar
 	$(GO) test -run 'Labelled|Needed' ./autopsy
 
