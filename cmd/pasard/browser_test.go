@@ -79,6 +79,7 @@ func openBrowser(t testing.TB, addr string, s screen) *browser {
 	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	b := &browser{t: t, ctx: ctx, base: "http://" + addr}
+	b.pardon("ERR_NETWORK_CHANGED") // the machine's doing, and the page copes
 	t.Cleanup(func() {
 		if t.Failed() {
 			b.picture(filepath.Join(os.TempDir(), "pasar-"+strings.ReplaceAll(t.Name(), "/", "-")+".png"))
