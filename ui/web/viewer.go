@@ -233,7 +233,7 @@ func (v *viewer) typed(b []byte) error {
 	switch {
 	case !v.holder && !v.asked:
 		return v.note("you are watching: take control to type")
-	case !v.wire.send(ipc.AttachIn, b):
+	case !v.wire.typed(b):
 		return v.note("the job doesn't read what is typed: %s are left out", pasar.Bytes(len(b)))
 	}
 	return nil
@@ -268,7 +268,7 @@ func (v *viewer) ordered(ctx context.Context, b []byte) error {
 	case o.Resize != nil && o.Resize.Cols > 0 && o.Resize.Rows > 0:
 		v.size = ipc.Size{Cols: o.Resize.Cols, Rows: o.Resize.Rows}
 		if v.wire.typist { // who watches has no size that counts
-			v.wire.send(ipc.AttachResize, v.size)
+			v.wire.resize(v.size)
 		}
 	}
 	return nil
@@ -278,9 +278,9 @@ func (v *viewer) ordered(ctx context.Context, b []byte) error {
 func (v *viewer) take(ctx context.Context) error {
 	if v.wire.typist {
 		v.asked = true
-		v.wire.send(ipc.AttachResize, v.size)
+		v.wire.resize(v.size)
 		if !v.holder {
-			v.wire.send(ipc.AttachTake, nil) // the answer is HOLDER
+			v.wire.take() // the answer is HOLDER
 		}
 		return nil
 	}
