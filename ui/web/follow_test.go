@@ -76,7 +76,7 @@ func (d *tape) logs(ctx context.Context, r ipc.LogsRequest, to ipc.LogsReader) (
 	if err := to.Head(ipc.LogsHead{Attempt: n, Offset: int64(off), NoPTY: d.noPTY}); err != nil {
 		return ipc.LogsAnswer{}, err
 	}
-	for rest := text[off:]; rest != ""; {
+	for rest := text[min(off, len(text)):]; rest != ""; {
 		m := min(len(rest), 8<<10)
 		if err := to.Bytes([]byte(rest[:m])); err != nil {
 			return ipc.LogsAnswer{}, err

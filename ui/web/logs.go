@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"pasar"
 	"pasar/answer"
 	"pasar/attemptdir"
 	"pasar/ipc"
@@ -91,7 +90,7 @@ func (q *logsQuery) lastEvent(id string) error {
 	attempt, err := strconv.ParseInt(a, 10, 31)
 	offset, oerr := strconv.ParseInt(off, 10, 64)
 	if err != nil || oerr != nil || attempt < 1 || offset < 0 || q.one && q.Attempt != int(attempt) {
-		return refuse(ipc.CodeBadRequest, "", "Last-Event-ID: %q isn't one of these events", pasar.Clean(id))
+		return refuse(ipc.CodeBadRequest, "", "Last-Event-ID: %s isn't one of these events", quoted(id))
 	}
 	q.resume, q.from = true, place{int(attempt), offset}
 	return nil

@@ -58,7 +58,7 @@ func (in *submitWords) request(now time.Time) (ipc.SubmitRequest, error) {
 	var add []pasar.Arg
 	for _, k := range slices.Sorted(maps.Keys(in.Env)) {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(in.Env[k], 0) {
-			return none, refuse(ipc.CodeBadRequest, "", "env: %q can't be the name of a variable, or its value holds a NUL", pasar.Clean(k))
+			return none, refuse(ipc.CodeBadRequest, "", "env: %s can't be the name of a variable, or its value holds a NUL", quoted(k))
 		}
 		add = append(add, pasar.Arg(k+"="+in.Env[k]))
 	}
@@ -187,7 +187,7 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 		case "preempt":
 			in.Preempt, err = flag(q, k)
 		default:
-			return refuse(ipc.CodeBadRequest, "it takes time, mem, ram, gpus, gpu_type, bid and preempt", "plan knows no %q", pasar.Clean(k))
+			return refuse(ipc.CodeBadRequest, "it takes time, mem, ram, gpus, gpu_type, bid and preempt", "plan knows no %s", quoted(k))
 		}
 		if err != nil {
 			return refuse(ipc.CodeBadRequest, "", "%s: %v", k, err)
