@@ -7,7 +7,7 @@ import "time"
 type GPUHistoryView struct {
 	Schema int             `json:"schema"`
 	Source string          `json:"source"` // where it comes from: samples, which are pasar's own; or prometheus
-	Note   *string         `json:"note"`   // why it isn't all that was asked for; null: it is
+	Note   *string         `json:"note"`   // why it isn't all that was asked for, or not all from there; null: it is
 	Step   Duration        `json:"step"`   // from one point to the next; a multiple of 10 s
 	From   time.Time       `json:"from"`   // of the first point, if there is one
 	Until  time.Time       `json:"until"`

@@ -15,6 +15,9 @@ const (
 	pastKept   = 24 * time.Hour      // how far back a history of GPUs goes
 	longerKept = 30 * 24 * time.Hour // and one that others keep
 	pastSlack  = time.Minute         // who asks for a day counts it from a little earlier
+
+	fewSteps   = 2      // that a Prometheus lacks of a GPU are no news: it looks now and then, and is started again like others
+	mostPoints = 24_576 // over all GPUs, so that the view fits into a frame
 )
 
 // serveGPUHistory answers with how GPUs were used.
@@ -108,13 +111,75 @@ func (d *Daemon) longerHistory(ctx context.Context, r ipc.GPUHistoryRequest, now
 		if d.said.Swap(nil) != nil {
 			d.Log.Info("Prometheus can be asked again", "url", url)
 		}
-		return v, ""
+		return d.completed(v, now.Add(-pastKept))
 	}
 	said := err.Error()
 	if last := d.said.Swap(&said); ctx.Err() == nil && (last == nil || *last != said) { // once, however often it is asked
 		d.Log.Warn("Prometheus can't be asked how GPUs were used; what pasar kept is told instead", "error", err)
 	}
 	return pasar.GPUHistoryView{}, "this is of the last day, which pasar itself keeps: Prometheus can't be asked (" + pasar.Clean(said) + ")"
+}
+
+// completed is what a Prometheus knows, with what pasar itself kept where that has nothing, and a note that says so; or an
+// empty view and why that is told instead. What pasar kept begins at first.
+func (d *Daemon) completed(v pasar.GPUHistoryView, first time.Time) (_ pasar.GPUHistoryView, note string) {
+	const nothing = "Prometheus has nothing of this time"
+	switch {
+	case len(v.GPUs) > 0:
+	case v.Until.After(first):
+		return pasar.GPUHistoryView{}, "this is of the last day, which pasar itself keeps: " + nothing
+	default:
+		return v, nothing
+	}
+	step := time.Duration(v.Step)
+	if step <= 0 {
+		return v, ""
+	}
+	steps := func(from, to time.Time) int { return int((to.Sub(from) + step - 1) / step) }
+	from := v.From
+	if from.Before(first) {
+		from = from.Add(time.Duration(steps(from, first)) * step)
+	}
+	n := steps(from, v.Until)
+	if time.Duration(n)*step > pastKept { // the last one ends later than now
+		from, n = from.Add(step), n-1
+	}
+	if n < 1 {
+		return v, ""
+	}
+	own := d.Past.View(from, from.Add(time.Duration(n)*step), n) // of the same steps
+	total := 0
+	for i := range v.GPUs {
+		total += len(v.GPUs[i].Points)
+	}
+	for _, kept := range own.GPUs {
+		i := slices.IndexFunc(v.GPUs, func(g pasar.GPUSeriesView) bool { return g.UUID == kept.UUID })
+		most := fewSteps
+		if i < 0 {
+			if i, most = len(v.GPUs), 0; total+len(kept.Points) > mostPoints {
+				continue
+			}
+			v.GPUs = append(v.GPUs, pasar.GPUSeriesView{UUID: kept.UUID})
+		}
+		before := len(v.GPUs[i].Points)
+		v.GPUs[i].Points = bridged(v.GPUs[i].Points, kept.Points)
+		added := len(v.GPUs[i].Points) - before
+		if total += added; added > most {
+			note = "where Prometheus has nothing of the last day, this is what pasar itself kept"
+		}
+	}
+	return v, note
+}
+
+// bridged are points in order, and those of others whose times they lack.
+func bridged(points, others []pasar.GPUSampleView) []pasar.GPUSampleView {
+	at := func(p pasar.GPUSampleView, t time.Time) int { return p.At.Compare(t) }
+	for _, p := range others {
+		if i, there := slices.BinarySearchFunc(points, p.At, at); !there {
+			points = slices.Insert(points, i, p)
+		}
+	}
+	return points
 }
 
 // nameGPUs says what GPUs are, of those that are there now, and orders them: as the inventory does, then the rest.

@@ -2,14 +2,18 @@ package prometheus
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"pasar"
 )
@@ -63,23 +67,23 @@ func (c *Client) ask(ctx context.Context, base, query string, g grid) ([]series,
 	form := url.Values{"query": {query}, "start": {stamp(g, 0)}, "end": {stamp(g, g.n-1)}, "step": {strconv.FormatFloat(g.step.Seconds(), 'f', -1, 64)},
 		"timeout": {strconv.Itoa(int(answerTime.Seconds())) + "s"}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(base, "/")+"/api/v1/query_range", strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, err
+	if err != nil || r.URL.Scheme != "http" && r.URL.Scheme != "https" {
+		return nil, errors.New("that is no address that can be asked")
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("User-Agent", "pasar/"+pasar.Version)
 	res, err := c.http.Do(r)
 	if err != nil {
-		var u *url.Error // it names the whole address and the method, which say nothing here
-		if errors.As(err, &u) {
-			err = u.Err
-		}
-		return nil, err
+		return nil, inWords(err)
 	}
 	defer res.Body.Close()
+	answers := strings.TrimSpace(fmt.Sprintf("it answers %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
+	if res.StatusCode/100 == 3 {
+		return nil, errors.New(answers + ", which isn't followed")
+	}
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return nil, err
+		return nil, inWords(err)
 	}
 	if len(b) > maxAnswer {
 		return nil, errTooLong
@@ -88,10 +92,41 @@ func (c *Client) ask(ctx context.Context, base, query string, g grid) ([]series,
 	if err != nil && res.StatusCode != http.StatusOK {
 		var said *saidError
 		if !errors.As(err, &said) { // a page of something else
-			err = fmt.Errorf("it answers %s", pasar.Clean(res.Status))
+			err = errors.New(answers)
 		}
 	}
 	return found, err
+}
+
+// inWords says plainly why nothing could be asked. What the other end sent isn't repeated: it may be anything.
+func inWords(err error) error {
+	var name *net.DNSError
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var op *net.OpError
+	is := func(list ...error) bool {
+		return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
+	}
+	switch {
+	case is(context.Canceled, context.DeadlineExceeded):
+		return err
+	case is(syscall.ECONNREFUSED):
+		return errors.New("it refused the connection")
+	case is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE):
+		return errors.New("it broke the connection off")
+	case errors.As(err, &name):
+		return errors.New("there is no address for its name")
+	case is(http.ErrSchemeMismatch):
+		return errors.New("it answers HTTP, not HTTPS")
+	case errors.As(err, &cert):
+		return errors.New("its certificate can't be trusted")
+	case errors.As(err, &record), errors.As(err, &alert):
+		return errors.New("it answers no HTTPS")
+	case errors.As(err, &op):
+		return errors.New("it can't be reached")
+	}
+	return errors.New("it answers no HTTP")
 }
 
 // stamp is the time of a point as Prometheus reads it.
@@ -116,7 +151,7 @@ func decode(b []byte) ([]series, error) {
 	switch {
 	case a.Status == "error":
 		text := pasar.Clean(strings.ToValidUTF8(a.Error[:min(len(a.Error), maxSaid)], ""))
-		return nil, &saidError{text}
+		return nil, &saidError{strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")}
 	case a.Status != "success" || a.Data.Type != "matrix":
 		return nil, errors.New("the answer isn't that of a Prometheus")
 	}

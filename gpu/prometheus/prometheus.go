@@ -75,7 +75,8 @@ type Client struct {
 func NewClient() *Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.IdleConnTimeout, t.MaxIdleConnsPerHost, t.MaxResponseHeaderBytes = 30*time.Second, len(quantities), 64<<10
-	return &Client{http: &http.Client{Transport: t}, turn: make(chan struct{}, atOnce)}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // who was named is asked, and nobody else
+	return &Client{http: &http.Client{Transport: t, CheckRedirect: stay}, turn: make(chan struct{}, atOnce)}
 }
 
 // View is how the GPUs with these UUIDs were used between two times, as the Prometheus at a URL knows it; of each at most

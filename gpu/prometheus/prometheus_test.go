@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pasar"
 )
@@ -208,23 +213,71 @@ func TestWhatIsNoAnswerIsOneLineThatNamesWhoWasAsked(t *testing.T) {
 			_, _ = w.Write([]byte(`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"uuid":"GPU-a"},"values":[[1,"2","3"]]}]}}`))
 		}, "isn't that of a Prometheus"},
 		"without end": {func(w http.ResponseWriter, r *http.Request) { endless(w, r) }, "too long"},
-		"broken off":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"broken off":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "it broke the connection off"},
+		"broken off within": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("{"))
+		}, "it broke the connection off"},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/prefix/other", http.StatusFound)
+		}, "it answers 302 Found, which isn't followed"},
+		"a status of its own": {func(w http.ResponseWriter, _ *http.Request) {
+			raw(w, "HTTP/1.1 599 "+strings.Repeat("\xff", 2000)+"\r\nContent-Length: 2\r\n\r\n{}")
+		}, "it answers 599"},
+		"garbage": {func(w http.ResponseWriter, _ *http.Request) { raw(w, strings.Repeat("\x00\xff\x1b", 1000)+"\r\n") }, "it answers no HTTP"},
+		"ssh":     {func(w http.ResponseWriter, _ *http.Request) { raw(w, "SSH-2.0-OpenSSH_9.2\r\n") }, "it answers no HTTP"},
+		"endless head": {func(w http.ResponseWriter, _ *http.Request) {
+			raw(w, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n{}")
+		}, "it answers no HTTP"},
+		"bad chunks": {func(w http.ResponseWriter, _ *http.Request) {
+			raw(w, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+		}, "it answers no HTTP"},
+		"much to say": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"status":"error","error":"` + strings.Repeat(`\u0000`, 3000) + `"}`))
+		}, `it says: \x00`},
 	} {
 		d, url := newDouble(t) // whose answers may go on for a while after the client has left
 		d.instead = c.instead
 		_, err := NewClient().View(ctx, url, both, noon.Add(-48*time.Hour), noon, 100)
-		if err == nil || !strings.HasPrefix(err.Error(), url+": ") || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n\x1b") {
+		if err == nil || !strings.HasPrefix(err.Error(), url+": ") || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n\x1b") || !utf8.ValidString(err.Error()) || len(err.Error()) > 400 || goWords.MatchString(err.Error()) {
 			t.Errorf("%s: %v; want %q", name, err, c.says)
 		}
 	}
-	if _, err := NewClient().View(ctx, "http://127.0.0.1:1", both, noon.Add(-48*time.Hour), noon, 100); err == nil || !strings.HasSuffix(err.Error(), "connection refused") {
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	_, plain := newDouble(t)
+	for url, says := range map[string]string{
+		"http://127.0.0.1:1": "it refused the connection",
+		secure.URL:           "its certificate can't be trusted",
+		strings.Replace(plain, "http:", "https:", 1): "it answers HTTP, not HTTPS",
+		"http://127.0.0.1:99999":                     "it can't be reached",
+	} {
+		if _, err := NewClient().View(ctx, url, both, noon.Add(-48*time.Hour), noon, 100); err == nil || err.Error() != url+": "+says {
+			t.Errorf("%v; want %q", err, says)
+		}
+	}
+	if err := inWords(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nobody"}}); err.Error() != "there is no address for its name" {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "http://a b", "ftp://x"} {
-		if _, err := NewClient().View(ctx, bad, both, noon.Add(-48*time.Hour), noon, 100); err == nil {
-			t.Errorf("%q is asked", bad)
+		if _, err := NewClient().View(ctx, bad, both, noon.Add(-48*time.Hour), noon, 100); err == nil || !strings.HasSuffix(err.Error(), ": that is no address that can be asked") {
+			t.Errorf("%q: %v", bad, err)
 		}
 	}
+}
+
+// goWords are what Go says of a connection, which is for nobody else.
+var goWords = regexp.MustCompile(`(?i)net/http|dial|tcp|EOF|tls:|malformed|transport|lookup|syscall`)
+
+// raw answers with bytes in place of HTTP.
+func raw(w http.ResponseWriter, bytes string) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = io.WriteString(c, bytes)
+	_ = c.Close()
 }
 
 // endless answers with more than anybody asked for.

@@ -55,11 +55,14 @@ func refuse(code ipc.Code, hint, format string, args ...any) *ipc.Error {
 	return &ipc.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// quoted is foreign text within a sentence. %q would escape the escapes of Clean.
+func quoted(s string) string { return `"` + pasar.Clean(s) + `"` }
+
 // check says why a request isn't looked at, whoever makes it, and with which status.
 func (g *gate) check(r *http.Request) (int, *ipc.Error) {
 	if !g.hosts[hostName(r.Host)] {
 		return http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`allowed_hosts` in the configuration lists further names",
-			"this server isn't asked as %q", pasar.Clean(r.Host))
+			"this server isn't asked as %s", quoted(r.Host))
 	}
 	plain := (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Upgrade") == ""
 	if plain {
@@ -69,8 +72,11 @@ func (g *gate) check(r *http.Request) (int, *ipc.Error) {
 		}
 		return 0, nil
 	}
-	if o := r.Header["Origin"]; len(o) > 0 && (len(o) > 1 || !strings.EqualFold(o[0], "http://"+r.Host) && !strings.EqualFold(o[0], "https://"+r.Host)) {
-		return http.StatusForbidden, refuse(ipc.CodeNotAllowed, "", "a page of the origin %q may not do this", pasar.Clean(o[0]))
+	switch o := r.Header["Origin"]; {
+	case len(o) > 1:
+		return http.StatusForbidden, refuse(ipc.CodeNotAllowed, "", "the request has %d headers Origin, and a page sends one", len(o))
+	case len(o) == 1 && !strings.EqualFold(o[0], "http://"+r.Host) && !strings.EqualFold(o[0], "https://"+r.Host):
+		return http.StatusForbidden, refuse(ipc.CodeNotAllowed, "", "a page of the origin %s may not do this", quoted(o[0]))
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return http.StatusForbidden, refuse(ipc.CodeNotAllowed, "", "a page of another origin may not do this")
@@ -81,7 +87,7 @@ func (g *gate) check(r *http.Request) (int, *ipc.Error) {
 	if r.ContentLength != 0 {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			return http.StatusUnsupportedMediaType, refuse(ipc.CodeBadRequest, "send it with Content-Type: application/json",
-				"the body is %q; only JSON is read", pasar.Clean(r.Header.Get("Content-Type")))
+				"the body is %s; only JSON is read", quoted(r.Header.Get("Content-Type")))
 		}
 	}
 	return 0, nil
@@ -121,6 +127,9 @@ func (s *Server) admit(r *http.Request, need who) (byToken bool, status int, e *
 	case cookie:
 		return false, http.StatusUnauthorized, errNoKey
 	}
-	return false, http.StatusUnauthorized, refuse(ipc.CodeNotAllowed, "send `Authorization: Bearer` with what `pasar token` prints, or open the link of `pasar web`",
-		"this needs the token of the user whose jobs these are")
+	hint := "send `Authorization: Bearer` with what `pasar token` prints, or open the link of `pasar web`"
+	if peerOf(r.Context()).hidden() {
+		hint = "if they are yours, don't close your side before the answer is there: of such a connection nobody can tell whose it is; or " + hint
+	}
+	return false, http.StatusUnauthorized, refuse(ipc.CodeNotAllowed, hint, "this needs the token of the user whose jobs these are")
 }

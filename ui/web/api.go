@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -42,7 +43,7 @@ func jobID(r *http.Request) (pasar.JobID, error) {
 	word := r.PathValue("id")
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != word { // each has one address
-		return 0, refuse(ipc.CodeUnknownJob, "a job is named by its number: /api/jobs/42", "there is no job %q", pasar.Clean(word))
+		return 0, refuse(ipc.CodeUnknownJob, "a job is named by its number: /api/jobs/42", "there is no job %s", quoted(word))
 	}
 	return pasar.JobID(n), nil
 }
@@ -101,7 +102,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	if req.Attempt, err = count(q, "attempt"); err != nil {
 		return err
 	}
-	if req.Points, err = count(q, "points"); err != nil {
+	if req.Points, err = pointsAsked(q); err != nil {
 		return err
 	}
 	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.Usage(ctx, req) })
@@ -141,7 +142,7 @@ func (s *Server) gpuHistory(w http.ResponseWriter, r *http.Request) error {
 	if req.Until, err = moment(q, "until", s.Now()); err != nil {
 		return err
 	}
-	if req.Points, err = count(q, "points"); err != nil {
+	if req.Points, err = pointsAsked(q); err != nil {
 		return err
 	}
 	return s.view(w, r, func(ctx context.Context, c *ipc.Client) ([]byte, error) { return c.GPUHistory(ctx, req) })
@@ -157,7 +158,7 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 	for _, word := range q["state"] {
 		for st := range strings.SplitSeq(word, ",") {
 			if st = strings.ToLower(st); !slices.Contains(pasar.States, pasar.State(st)) {
-				return req, refuse(ipc.CodeBadRequest, "states are "+stateNames(), "state: there is no %q", pasar.Clean(st))
+				return req, refuse(ipc.CodeBadRequest, "states are "+stateNames(), "state: there is no %s", quoted(st))
 			}
 			req.States = append(req.States, pasar.State(st))
 		}
@@ -179,8 +180,11 @@ func listRequest(q url.Values, now time.Time) (ipc.ListRequest, error) {
 	for _, word := range q["job"] {
 		for id := range strings.SplitSeq(word, ",") {
 			n, err := strconv.ParseInt(id, 10, 64)
+			if errors.Is(err, strconv.ErrRange) && n > 0 {
+				return req, refuse(ipc.CodeUnknownJob, "", "there is no job %s", pasar.Clean(id))
+			}
 			if err != nil || n < 1 {
-				return req, refuse(ipc.CodeBadRequest, "", "job: %q is no number of a job", pasar.Clean(id))
+				return req, refuse(ipc.CodeBadRequest, "", "job: %s is no number of a job", quoted(id))
 			}
 			if !slices.Contains(req.Jobs, pasar.JobID(n)) { // each once
 				req.Jobs = append(req.Jobs, pasar.JobID(n))
@@ -209,7 +213,7 @@ func only(q url.Values, keys ...string) error {
 			if len(keys) > 0 {
 				hint = "it takes " + strings.Join(keys, ", ")
 			}
-			return refuse(ipc.CodeBadRequest, hint, "the query has a %q, which isn't known", pasar.Clean(k))
+			return refuse(ipc.CodeBadRequest, hint, "the query has a %s, which isn't known", quoted(k))
 		}
 	}
 	return nil
@@ -233,15 +237,15 @@ func query(r *http.Request, pattern string) error {
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return refuse(ipc.CodeBadRequest, "write key=value, with & between them and other signs as %XX", "the query %q can't be read", pasar.Clean(r.URL.RawQuery))
+		return refuse(ipc.CodeBadRequest, "write key=value, with & between them and other signs as %XX", "the query %s can't be read", quoted(r.URL.RawQuery))
 	}
 	keys := slices.Sorted(maps.Keys(q))
 	if len(keys) > 0 && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return refuse(ipc.CodeBadRequest, "send it in the body, as JSON", "%s takes no query, and this has a %q", r.Method, pasar.Clean(keys[0]))
+		return refuse(ipc.CodeBadRequest, "send it in the body, as JSON", "%s takes no query, and this has a %s", r.Method, quoted(keys[0]))
 	}
 	for _, k := range keys {
 		if len(q[k]) > 1 && k != "state" && k != "job" {
-			return refuse(ipc.CodeBadRequest, "", "the query has %q twice", pasar.Clean(k))
+			return refuse(ipc.CodeBadRequest, "", "the query has %s twice", quoted(k))
 		}
 	}
 	return nil
@@ -257,7 +261,7 @@ func flag(q url.Values, key string) (bool, error) {
 	case v == "0" || v == "false":
 		return false, nil
 	default:
-		return false, refuse(ipc.CodeBadRequest, "", "%s: %q is neither 1 nor 0", key, pasar.Clean(v))
+		return false, refuse(ipc.CodeBadRequest, "", "%s: %s is neither 1 nor 0", key, quoted(v))
 	}
 }
 
@@ -267,10 +271,24 @@ func count(q url.Values, key string) (int, error) {
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(q.Get(key), 10, 31)
-	if err != nil || n < 0 {
-		return 0, refuse(ipc.CodeBadRequest, "", "%s: %q is no number", key, pasar.Clean(q.Get(key)))
+	switch {
+	case errors.Is(err, strconv.ErrRange) && n > 0:
+		return 0, refuse(ipc.CodeBadRequest, "", "%s: at most %d, not %s", key, n, pasar.Clean(q.Get(key)))
+	case n < 0:
+		return 0, refuse(ipc.CodeBadRequest, "", "%s: 0 or more, not %s", key, pasar.Clean(q.Get(key)))
+	case err != nil:
+		return 0, refuse(ipc.CodeBadRequest, "", "%s: %s is no number", key, quoted(q.Get(key)))
 	}
 	return int(n), nil
+}
+
+// pointsAsked is how many points are asked for; 0 if nothing is said.
+func pointsAsked(q url.Values) (int, error) {
+	n, err := count(q, "points")
+	if err == nil && n == 0 && q.Has("points") {
+		return 0, refuse(ipc.CodeBadRequest, "", "points: 1 or more, not 0")
+	}
+	return n, err
 }
 
 // moment is a point in time, as of a flag, in the time zone of now. Zero if it isn't there.

@@ -332,3 +332,49 @@ func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 		web.Close()
 	}
 }
+
+func TestWhatARequestNamesIsRepeatedAsItCanBeRead(t *testing.T) {
+	const large = "99999999999999999999"
+	for what, c := range map[string]struct {
+		method, path, body string
+		says               string
+	}{
+		"a path":            {"GET", "/api/jobs/a%00b", "", `there is no job \"a\\x00b\"`},
+		"another path":      {"GET", "/a%00b", "", `there is nothing at \"/a\\x00b\"`},
+		"a state":           {"GET", "/api/jobs?state=a%00b", "", `there is no \"a\\x00b\"`},
+		"a key":             {"GET", "/api/jobs?a%00b=1", "", `a \"a\\x00b\", which`},
+		"a key twice":       {"GET", "/api/jobs?a%00b=1&a%00b=2", "", `\"a\\x00b\" twice`},
+		"a flag":            {"GET", "/api/jobs?all=%00", "", `all: \"\\x00\" is neither`},
+		"a job":             {"GET", "/api/jobs?job=%00", "", `job: \"\\x00\" is no number of a job`},
+		"a number":          {"GET", "/api/jobs?limit=%00", "", `limit: \"\\x00\" is no number`},
+		"a span":            {"GET", "/api/jobs/1/wait?timeout=%00", "", `bad time \"\\x00\"`},
+		"an event":          {"GET", "/api/jobs/1/logs?follow&last_event_id=%00", "", `\"\\x00\" isn't one of these events`},
+		"a key of a plan":   {"GET", "/api/plan?%00=1", "", `no \"\\x00\"`},
+		"a variable":        {"POST", "/api/jobs", `{"command":["true"],"env":{"a\u0000":"b"}}`, `env: \"a\\x00\" can't be`},
+		"a large number":    {"GET", "/api/jobs?limit=" + large, "", `limit: at most 1073741823, not ` + large},
+		"a large group":     {"GET", "/api/jobs?group=" + large, "", `group: at most 1073741823, not ` + large},
+		"a large job":       {"GET", "/api/jobs?job=" + large, "", `there is no job ` + large},
+		"a negative number": {"GET", "/api/jobs?limit=-1", "", `limit: 0 or more, not -1`},
+		"one far below":     {"GET", "/api/jobs?limit=-" + large, "", `limit: 0 or more, not -` + large},
+		"a negative job":    {"GET", "/api/jobs?job=-" + large, "", `is no number of a job`},
+		"no points":         {"GET", "/api/gpu?points=0", "", `points: 1 or more, not 0`},
+		"none of use":       {"GET", "/api/jobs/1/usage?points=0", "", `points: 1 or more, not 0`},
+	} {
+		s, d := newServer(t)
+		w := ask(t, s, c.method, c.path, c.body, nil)
+		if w.Code/100 != 4 || !strings.Contains(w.Body.String(), c.says) || d.calls(ipc.VerbList)+d.calls(ipc.VerbGPUHistory)+d.calls(ipc.VerbUsage) > 0 {
+			t.Errorf("%s: %d %s", what, w.Code, w.Body)
+		}
+	}
+	s, _ := newServer(t)
+	w := ask(t, s, "POST", "/api/jobs/1/cancel", "", func(r *http.Request) {
+		r.Header["Origin"] = []string{"http://127.0.0.1:8750", "http://evil.example"}
+	})
+	if w.Code != 403 || !strings.Contains(w.Body.String(), "2 headers Origin") || strings.Contains(w.Body.String(), "127.0.0.1") {
+		t.Errorf("two origins: %d %s", w.Code, w.Body)
+	}
+	w = ask(t, s, "POST", "/api/jobs/1/cancel", "", func(r *http.Request) { r.Header.Set("Origin", "http://\x00") })
+	if w.Code != 403 || !strings.Contains(w.Body.String(), `\"http://\\x00\"`) {
+		t.Errorf("an odd origin: %d %s", w.Code, w.Body)
+	}
+}

@@ -173,8 +173,7 @@ func (s *Server) ended(ctx context.Context, id pasar.JobID, attempt int) (*pasar
 		return nil, err
 	}
 	defer c.Close()
-	nothing := ipc.LogsReader{Head: func(ipc.LogsHead) error { return nil }, Mark: func(ipc.LogsMark) error { return nil }, Bytes: func([]byte) error { return nil }}
-	if _, err := c.Logs(ctx, ipc.LogsRequest{Job: id, Attempt: attempt, Offset: -1, Follow: true}, nothing); err != nil {
+	if _, err := c.Logs(ctx, ipc.LogsRequest{Job: id, Attempt: attempt, Offset: -1, Follow: true}, unread); err != nil {
 		return nil, err
 	}
 	b, err := c.Show(ctx, ipc.ShowRequest{Job: id})

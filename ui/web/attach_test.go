@@ -285,7 +285,7 @@ func TestAPageWatchesUntilItTakesTheKeyboardAndGivesItBack(t *testing.T) {
 	if got := typing.left(); got != nil {
 		t.Errorf("it sent %v", got)
 	}
-	p.wants(`"holder","holder":false,"who":null`, `"size","cols":80,"rows":24`)
+	p.wants(`"note","text":"0 by 40 is no size of a terminal: it keeps the one it has"`, `"holder","holder":false,"who":null`, `"size","cols":80,"rows":24`)
 	p.types("x")
 	p.wants(`"note","text":"you are watching: take control to type"`)
 	_ = p.Close(websocket.StatusNormalClosure, "")
@@ -487,12 +487,43 @@ func TestAMessageThatIsTooLargeOrMeansNothingEndsIt(t *testing.T) {
 	if got := v.left(); got != nil {
 		t.Errorf("%v reached the job", got)
 	}
-	p = open(t, url+"/api/jobs/7/attach")
-	b.next()
-	p.wants(welcome)
-	p.orders(`{"take":`)
-	if status, last := p.ends(); status != 4400 || !strings.Contains(last, "no order") {
-		t.Errorf("%d %s", status, last)
+	for order, says := range map[string]string{
+		``:                            `JSON that ends too early"`,
+		`{"take":`:                    `JSON that ends too early"`,
+		`[{"take":true}]`:             `an object, not [{\"take\":true}]"`,
+		`{"resize":[80,24]}`:          `resize: an object, not [80,24]"`,
+		`{"resize":{"cols":80.5}}`:    `resize.cols: a whole number, not 80.5"`,
+		`{"resize":{"colums":80}}`:    `resize: there is no key \"colums\"","hint":"did you mean \"cols\"?"`,
+		`{"take":"yes"}`:              `take: true or false, not \"yes\""`,
+		`{"take":true} {"take":true}`: `more than one value"`,
+	} {
+		p = open(t, url+"/api/jobs/7/attach")
+		b.next()
+		p.wants(welcome)
+		p.orders(order)
+		status, last := p.ends()
+		if status != 4400 || !strings.Contains(last, `"message":"a message that is no order: `+says) || strings.Contains(last, "Go ") {
+			t.Errorf("%s: %d %s", order, status, last)
+		}
+	}
+}
+
+func TestTheSizeOfATerminalIsRefusedByItsKeys(t *testing.T) {
+	for body, says := range map[string]string{
+		`"cols":-1`:                            `cols: 2 to 2000, not -1"`,
+		`"cols":80`:                            `rows: 1 to 1000, not 0"`,
+		`"rows":24`:                            `cols: 2 to 2000, not 0"`,
+		`"cols":80,"rows":1001`:                `rows: 1 to 1000, not 1001"`,
+		`"cols":80,"rows":24,"no_pty":true`:    `cols and rows are the size of a terminal; they can't go with no_pty"`,
+		`"cols":80.5,"rows":24`:                `cols: a whole number, not 80.5"`,
+		`"cols":"80","rows":24`:                `cols: a number, not \"80\""`,
+		`"cols":80,"rows":24,"dry_run":"true"`: `dry_run: true or false, not \"true\""`,
+	} {
+		s, _ := newServer(t)
+		w := ask(t, s, "POST", "/api/jobs", `{"command":["true"],`+body+`}`, nil)
+		if w.Code != 400 || !strings.Contains(w.Body.String(), `"message":"`+says) || strings.Contains(w.Body.String(), "--") {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
 	}
 }
 

@@ -48,6 +48,12 @@ func (p peer) whose() string {
 	return addr.String()
 }
 
+// hidden reports whether somebody on this machine didn't show who they are, mostly by closing their half at once.
+func (p peer) hidden() bool {
+	at, err := netip.ParseAddrPort(p.addr)
+	return err == nil && at.Addr().Unmap().IsLoopback() && p.uid < 0
+}
+
 type peerKey struct{}
 
 func withPeer(ctx context.Context, c net.Conn) context.Context {
@@ -105,7 +111,7 @@ func (l *guarded) Accept() (net.Conn, error) {
 		}
 		l.door.log.Debug("HTTP connection refused: there are too many", "from", g.peer.addr)
 		if !l.door.turn(g) {
-			_ = c.Close()
+			brush(c)
 			continue
 		}
 		go turnAway(g)
@@ -179,7 +185,8 @@ func (d *door) look(c net.Conn) peer {
 	return p
 }
 
-// maxTurning is how many are told at a time that there are too many; the others are closed without a word.
+// maxTurning is how many are waited for at a time, while they are told that there are too many; of the others, one that is
+// sending just then may not get to read it.
 const maxTurning = 64
 
 // turnAway says that there are too many connections, and closes. It takes a second at most.
@@ -189,4 +196,11 @@ func turnAway(g *guest) {
 	_, _ = g.Write(tooMany())
 	_ = g.CloseWrite()
 	_, _ = io.CopyN(io.Discard, g, maxHeader) // a reset would take the answer away from who is still sending
+}
+
+// brush says so without waiting for anything: a new connection has room for that much.
+func brush(c net.Conn) {
+	_ = c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+	_, _ = c.Write(tooMany())
+	_ = c.Close()
 }

@@ -95,6 +95,53 @@ func TestAThousandSlowClientsAreBoundedAndLeaveRoomAgain(t *testing.T) {
 	}
 }
 
+func TestEachOfManyConnectionsTooManyIsToldSo(t *testing.T) {
+	addr := behind(t, os.Geteuid())
+	for range maxConns {
+		hold(t, addr)
+	}
+	var extra []net.Conn
+	for range 3 * maxTurning {
+		extra = append(extra, hold(t, addr))
+	}
+	for i, c := range extra {
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 503 ") || !strings.HasSuffix(string(b), "}\n") {
+			t.Fatalf("%d of %d: %v %q", i, len(extra), err, b)
+		}
+	}
+}
+
+func TestWhoClosesTheirSideAtOnceIsToldWhyTheyAreNobody(t *testing.T) {
+	s, _ := newServer(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := hold(t, l.Addr().String())
+	_, _ = io.WriteString(c, "GET /api/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	_ = c.(*net.TCPConn).CloseWrite() // before anybody looks at it
+	h := &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: time.Minute}
+	go func() { _ = h.Serve((&door{uid: os.Geteuid(), log: slog.New(slog.DiscardHandler)}).guard(l)) }()
+	t.Cleanup(func() { _ = h.Close() })
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := io.ReadAll(res.Body)
+	if res.StatusCode != 401 || !strings.Contains(string(b), "don't close your side before the answer is there") {
+		t.Errorf("%d %s", res.StatusCode, b)
+	}
+	for addr, hidden := range map[string]bool{"127.0.0.1:9": true, "[::1]:9": true, "[::ffff:127.0.0.1]:9": true, "192.0.2.1:9": false, "": false} {
+		if p := (peer{uid: -1, addr: addr}); p.hidden() != hidden {
+			t.Errorf("%q: %v", addr, !hidden)
+		}
+	}
+	if (peer{uid: 1000, addr: "127.0.0.1:9"}).hidden() {
+		t.Error("somebody who is known is hidden")
+	}
+}
+
 // from is a connection to a door from an address, or of a user.
 func from(uid int, addr string) *guest {
 	c, _ := net.Pipe()

@@ -73,6 +73,11 @@ func (f *follower) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.resume {
+		if err := f.goOn(ctx, v); err != nil {
+			return err
+		}
+	}
 	if !started(v, f.Attempt) {
 		f.tail = false
 		if !f.one {
@@ -97,6 +102,24 @@ func (f *follower) run(ctx context.Context) error {
 		f.tail, f.resume = false, false
 	}
 	return f.over(ctx, err)
+}
+
+// goOn goes on from where a stream broke off. Where there is no such place, since the id is of another job or of data that
+// are no more, it begins as without an id, which the attempt that is told first shows.
+func (f *follower) goOn(ctx context.Context, v *pasar.JobView) error {
+	f.resume = started(v, f.from.attempt)
+	if !f.resume {
+		return nil
+	}
+	a, err := f.logs(ctx, ipc.LogsRequest{Job: f.Job, Attempt: f.from.attempt, Offset: -1}, unread)
+	if err != nil {
+		return err
+	}
+	if f.resume = f.from.offset <= a.Offset; f.resume {
+		f.Output = answer.Output{Job: f.Job, Attempt: f.from.attempt, Offset: f.from.offset, Started: true, Follow: true, Only: f.Only}
+		f.tail = false
+	}
+	return nil
 }
 
 // started reports whether an attempt of a job has begun to run; the latest for 0.

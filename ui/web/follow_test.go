@@ -76,7 +76,7 @@ func (d *tape) logs(ctx context.Context, r ipc.LogsRequest, to ipc.LogsReader) (
 	if err := to.Head(ipc.LogsHead{Attempt: n, Offset: int64(off), NoPTY: d.noPTY}); err != nil {
 		return ipc.LogsAnswer{}, err
 	}
-	for rest := text[off:]; rest != ""; {
+	for rest := text[min(off, len(text)):]; rest != ""; {
 		m := min(len(rest), 8<<10)
 		if err := to.Bytes([]byte(rest[:m])); err != nil {
 			return ipc.LogsAnswer{}, err
@@ -363,6 +363,44 @@ func TestWhatFailsIsRefusedAtFirstAndTheLastEventLater(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		wantEvents(t, b, "line 1:2 x")
+	})
+}
+
+func TestAStreamThatCannotGoOnFromWhereItIsAskedToBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := []string{"attempt 1:0", "line 1:2 a", "line 1:4 b", `end,"attempt":1,"state":"completed","error":null}`}
+		last := []string{"attempt", whole[2], whole[3]}
+		for _, c := range []struct {
+			query, id string
+			want      []string
+		}{
+			{"", "99:0", whole},
+			{"", "2:0", whole},
+			{"", "1:5", whole},
+			{"", "1:999999999999", whole},
+			{"attempt=1", "1:5", whole},
+			{"lines=1", "99:0", last},
+			{"lines=1", "1:5", last},
+			{"lines=1", "1:4", whole[3:]},
+			{"lines=1", "1:0", whole[1:]},
+		} {
+			b := newBrowser()
+			if err := (&tape{attempts: []string{"a\nb\n"}}).follows(t, b, c.query, c.id); err != nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+			wantEvents(t, b, c.want...)
+		}
+
+		// Nor does it wait for what was written elsewhere.
+		d, b := &tape{attempts: []string{"a\n"}, more: make(chan string)}, newBrowser()
+		done := make(chan error)
+		go func() { done <- d.follows(t, b, "", "1:9") }()
+		d.more <- "b\n"
+		close(d.more)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		wantEvents(t, b, whole...)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"pasar"
 	"pasar/answer"
 	"pasar/attemptdir"
 	"pasar/ipc"
@@ -27,7 +26,14 @@ type logsQuery struct {
 	raw    bool
 	last   int  // with raw: only so many bytes
 	one    bool // of this attempt alone
-	resume bool // from where a stream of events broke off
+	resume bool // from where a stream of events broke off, at from
+	from   place
+}
+
+// A place in a job's output.
+type place struct {
+	attempt int
+	offset  int64
 }
 
 func (s *Server) logsQuery(r *http.Request) (q logsQuery, err error) {
@@ -72,11 +78,11 @@ func (s *Server) logsQuery(r *http.Request) (q logsQuery, err error) {
 		return q, refuse(ipc.CodeBadRequest, "without lines there are all", "lines: at most %d", maxTail)
 	}
 	// A browser sends the header when it connects again; a script that does so can't, and says it in the address.
-	return q, q.goOn(cmp.Or(r.Header.Get("Last-Event-ID"), v.Get("last_event_id")))
+	return q, q.lastEvent(cmp.Or(r.Header.Get("Last-Event-ID"), v.Get("last_event_id")))
 }
 
-// goOn takes up the id of the event after which a stream is to go on.
-func (q *logsQuery) goOn(id string) error {
+// lastEvent takes up the id of the event after which a stream is to go on.
+func (q *logsQuery) lastEvent(id string) error {
 	if id == "" || !q.follow || q.raw {
 		return nil
 	}
@@ -84,10 +90,9 @@ func (q *logsQuery) goOn(id string) error {
 	attempt, err := strconv.ParseInt(a, 10, 31)
 	offset, oerr := strconv.ParseInt(off, 10, 64)
 	if err != nil || oerr != nil || attempt < 1 || offset < 0 || q.one && q.Attempt != int(attempt) {
-		return refuse(ipc.CodeBadRequest, "", "Last-Event-ID: %q isn't one of these events", pasar.Clean(id))
+		return refuse(ipc.CodeBadRequest, "", "Last-Event-ID: %s isn't one of these events", quoted(id))
 	}
-	q.Output = answer.Output{Job: q.Job, Attempt: int(attempt), Offset: offset, Started: true, Follow: true, Only: q.Only}
-	q.resume, q.tail = true, false
+	q.resume, q.from = true, place{int(attempt), offset}
 	return nil
 }
 
@@ -182,6 +187,9 @@ func newText() answer.Renderer { return answer.NewText(answer.RawStamp) }
 
 // A logsCall is ipc.Client's Logs.
 type logsCall func(context.Context, ipc.LogsRequest, ipc.LogsReader) (ipc.LogsAnswer, error)
+
+// unread is for who wants to know how an output ends, and not what it is.
+var unread = ipc.LogsReader{Head: func(ipc.LogsHead) error { return nil }, Mark: func(ipc.LogsMark) error { return nil }, Bytes: func([]byte) error { return nil }}
 
 // reading reads an output from where it is.
 func reading(ctx context.Context, logs logsCall) func(*answer.Output, func(answer.Piece) error) error {

@@ -189,7 +189,7 @@ func readPoint(b []byte, p *pasar.Point) error {
 				return nil
 			})
 		}
-		return fmt.Errorf("it takes index and params, not %q", pasar.Clean(key))
+		return fmt.Errorf("it takes index and params, not %s", quoted(key))
 	})
 }
 
@@ -210,7 +210,7 @@ func eachKey(b []byte, f func(key string, value json.RawMessage) error) error {
 		}
 		key, _ := t.(string) // an object has no other keys
 		if seen[key] {
-			return fmt.Errorf("%q is there twice", pasar.Clean(key))
+			return fmt.Errorf("%s is there twice", quoted(key))
 		}
 		seen[key] = true
 		if len(seen) > maxKeys {

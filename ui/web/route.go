@@ -156,7 +156,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusMethodNotAllowed, refuse(ipc.CodeBadRequest, "", "%s takes %s, not %s", pasar.Clean(r.URL.Path), strings.Join(allow, " and "), pasar.Clean(r.Method)))
 		return
 	}
-	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "GET /api lists what can be asked, and `pasar guide api` says more", "there is nothing at %q", pasar.Clean(r.URL.Path)))
+	writeError(w, http.StatusNotFound, refuse(ipc.CodeBadRequest, "GET /api lists what can be asked, and `pasar guide api` says more", "there is nothing at %s", quoted(r.URL.Path)))
 }
 
 // statuses is the one place where an error's code becomes a status.

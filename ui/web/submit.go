@@ -52,10 +52,13 @@ func (in *submitWords) request(now time.Time) (ipc.SubmitRequest, error) {
 	if err != nil {
 		return none, err
 	}
+	if err := in.sized(); err != nil {
+		return none, err
+	}
 	var add []pasar.Arg
 	for _, k := range slices.Sorted(maps.Keys(in.Env)) {
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(in.Env[k], 0) {
-			return none, refuse(ipc.CodeBadRequest, "", "env: %q can't be the name of a variable, or its value holds a NUL", pasar.Clean(k))
+			return none, refuse(ipc.CodeBadRequest, "", "env: %s can't be the name of a variable, or its value holds a NUL", quoted(k))
 		}
 		add = append(add, pasar.Arg(k+"="+in.Env[k]))
 	}
@@ -82,6 +85,21 @@ func (in *submitWords) request(now time.Time) (ipc.SubmitRequest, error) {
 		Afar: &ipc.Afar{Bid: in.Bid == nil, Grace: in.Grace == nil}}
 	spec.Cwd = "/" // the daemon makes it absolute
 	return req, understood(submission.Validate(spec))
+}
+
+// sized says what is wrong with a terminal's size, which is one flag of the command line and two keys of a body.
+func (in *submitWords) sized() error {
+	switch {
+	case in.Cols == 0 && in.Rows == 0:
+		return nil
+	case in.NoPTY:
+		return refuse(ipc.CodeBadRequest, "", "cols and rows are the size of a terminal; they can't go with no_pty")
+	case in.Cols < pasar.MinCols || in.Cols > pasar.MaxCols:
+		return refuse(ipc.CodeBadRequest, "", "cols: %d to %d, not %d", pasar.MinCols, pasar.MaxCols, in.Cols)
+	case in.Rows < pasar.MinRows || in.Rows > pasar.MaxRows:
+		return refuse(ipc.CodeBadRequest, "", "rows: %d to %d, not %d", pasar.MinRows, pasar.MaxRows, in.Rows)
+	}
+	return nil
 }
 
 func words(argv []pasar.Arg) []string {
@@ -169,7 +187,7 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 		case "preempt":
 			in.Preempt, err = flag(q, k)
 		default:
-			return refuse(ipc.CodeBadRequest, "it takes time, mem, ram, gpus, gpu_type, bid and preempt", "plan knows no %q", pasar.Clean(k))
+			return refuse(ipc.CodeBadRequest, "it takes time, mem, ram, gpus, gpu_type, bid and preempt", "plan knows no %s", quoted(k))
 		}
 		if err != nil {
 			return refuse(ipc.CodeBadRequest, "", "%s: %v", k, err)

@@ -2,11 +2,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -233,7 +234,7 @@ func (v *viewer) typed(b []byte) error {
 	switch {
 	case !v.holder && !v.asked:
 		return v.note("you are watching: take control to type")
-	case !v.wire.send(ipc.AttachIn, b):
+	case !v.wire.typed(b):
 		return v.note("the job doesn't read what is typed: %s are left out", pasar.Bytes(len(b)))
 	}
 	return nil
@@ -253,9 +254,9 @@ type order struct {
 
 // ordered does what a browser asks for.
 func (v *viewer) ordered(ctx context.Context, b []byte) error {
-	var o order
-	if err := json.Unmarshal(b, &o); err != nil {
-		return refuse(ipc.CodeBadRequest, "", "a message that is no order: %v", err)
+	o, err := readOrder(b)
+	if err != nil {
+		return err
 	}
 	switch {
 	case o.Take:
@@ -265,22 +266,36 @@ func (v *viewer) ordered(ctx context.Context, b []byte) error {
 		return v.take(ctx)
 	case o.Release:
 		return v.release(ctx)
-	case o.Resize != nil && o.Resize.Cols > 0 && o.Resize.Rows > 0:
+	case o.Resize != nil && (o.Resize.Cols < 1 || o.Resize.Rows < 1):
+		return v.note("%d by %d is no size of a terminal: it keeps the one it has", o.Resize.Cols, o.Resize.Rows)
+	case o.Resize != nil:
 		v.size = ipc.Size{Cols: o.Resize.Cols, Rows: o.Resize.Rows}
 		if v.wire.typist { // who watches has no size that counts
-			v.wire.send(ipc.AttachResize, v.size)
+			v.wire.resize(v.size)
 		}
 	}
 	return nil
+}
+
+// readOrder reads an order as a body is read.
+func readOrder(b []byte) (o order, err error) {
+	if err = wellFormed(b); err == nil {
+		err = fill(reflect.ValueOf(&o).Elem(), b, "")
+	}
+	var e *ipc.Error
+	if errors.As(err, &e) {
+		err = refuse(e.Code, e.Hint, "a message that is no order: %s", strings.TrimPrefix(e.Message, "the body: "))
+	}
+	return o, err
 }
 
 // take gives the browser the keyboard, whoever has it.
 func (v *viewer) take(ctx context.Context) error {
 	if v.wire.typist {
 		v.asked = true
-		v.wire.send(ipc.AttachResize, v.size)
+		v.wire.resize(v.size)
 		if !v.holder {
-			v.wire.send(ipc.AttachTake, nil) // the answer is HOLDER
+			v.wire.take() // the answer is HOLDER
 		}
 		return nil
 	}

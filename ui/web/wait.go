@@ -32,7 +32,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request) error {
 	if word := q.Get("timeout"); word != "" {
 		d, err := pasar.ParseDuration(word)
 		if err != nil {
-			return refuse(ipc.CodeBadRequest, "write 90s, 5m", "timeout: bad time %q", pasar.Clean(word))
+			return refuse(ipc.CodeBadRequest, "write 90s, 5m", "timeout: bad time %s", quoted(word))
 		}
 		if timeout = time.Duration(d); timeout < time.Second || timeout > maxWait {
 			return refuse(ipc.CodeOverLimit, "when it is up, ask again", "timeout: it is 1s to %s", pasar.Duration(maxWait))
@@ -44,7 +44,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request) error {
 	case "started":
 		req.Started = true
 	default:
-		return refuse(ipc.CodeBadRequest, "", "for: it is ended or started, not %q", pasar.Clean(word))
+		return refuse(ipc.CodeBadRequest, "", "for: it is ended or started, not %s", quoted(word))
 	}
 	if req.ThroughPauses, err = flag(q, "through_pauses"); err != nil {
 		return err

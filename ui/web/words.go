@@ -129,7 +129,7 @@ func (a *afters) UnmarshalJSON(b []byte) error {
 			switch d.On {
 			case pasar.AfterOK, pasar.AfterAny, pasar.AfterFail:
 			default:
-				return refuse(ipc.CodeBadRequest, "", `after[%d].on: "ok", "any" or "fail", not %q`, i, pasar.Clean(string(d.On)))
+				return refuse(ipc.CodeBadRequest, "", `after[%d].on: "ok", "any" or "fail", not %s`, i, quoted(string(d.On)))
 			}
 			continue
 		}
@@ -244,7 +244,7 @@ func (w *changeWords) change(now time.Time) (ipc.Change, error) {
 	if w.RetryOn != nil {
 		for _, c := range *w.RetryOn {
 			if !slices.Contains(pasar.Codes, c) || !c.RetriedByDefault() {
-				return ch, refuse(ipc.CodeBadRequest, "`pasar guide reasons` lists them", "retry_on: %q isn't a reason for which a job is tried again", pasar.Clean(string(c)))
+				return ch, refuse(ipc.CodeBadRequest, "`pasar guide reasons` lists them", "retry_on: %s isn't a reason for which a job is tried again", quoted(string(c)))
 			}
 		}
 	}
