@@ -495,7 +495,7 @@ func TestAMessageThatIsTooLargeOrMeansNothingEndsIt(t *testing.T) {
 		`{"resize":{"cols":80.5}}`:    `resize.cols: a whole number, not 80.5"`,
 		`{"resize":{"colums":80}}`:    `resize: there is no key \"colums\"","hint":"did you mean \"cols\"?"`,
 		`{"take":"yes"}`:              `take: true or false, not \"yes\""`,
-		`{"take":true} {"take":true}`: `more than one value"`,
+		`{"take":true} {"take":true}`: `no JSON at line 1, column 14: something follows the value"`,
 	} {
 		p = open(t, url+"/api/jobs/7/attach")
 		b.next()

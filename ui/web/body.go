@@ -34,7 +34,7 @@ var errKind = errors.New("another kind of value")
 func body(r *http.Request, v any) error {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return unread(err)
+		return brokenOff(err)
 	}
 	if b = bytes.TrimSpace(b); len(b) == 0 {
 		return nil
@@ -45,8 +45,8 @@ func body(r *http.Request, v any) error {
 	return fill(reflect.ValueOf(v).Elem(), b, "")
 }
 
-// unread is why a body couldn't be read, in our words where it is the client's doing.
-func unread(err error) error {
+// brokenOff is why a body couldn't be read, in our words where it is the client's doing.
+func brokenOff(err error) error {
 	var large *http.MaxBytesError
 	var refused *ipc.Error
 	switch {
