@@ -397,7 +397,14 @@ type WebRequest struct {
 
 // WebAnswer is that address. One that signs in works once, for ten minutes.
 type WebAnswer struct {
-	URL string `msgpack:"url"`
+	URL       string       `msgpack:"url"`
+	Addresses []WebAddress `msgpack:"addresses"` // each that is listened on, that of URL first
+}
+
+// A WebAddress is one that HTTP is served on, if nothing is in the way.
+type WebAddress struct {
+	Address string `msgpack:"address"` // host:port
+	Why     string `msgpack:"why"`     // why it isn't served; empty: it is
 }
 
 // ChangesRequest asks for jobs, and then for what changes of them until the client cancels. The stream is
