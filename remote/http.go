@@ -149,7 +149,7 @@ func (h *httpWay) ask(c *conn, e Errand) error {
 	case unsent != nil:
 		return linkError("", "ask %s: %v", h.authority, unsent)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return linkError("", "%s took the connection and says nothing", h.authority)
+		return linkError("is it pasar that serves there? PASAR_URL names the daemon's own address", "%s took the connection and says nothing", h.authority)
 	case errors.Is(err, errNotHTTP) || limited.N <= 0:
 		return h.stranger("what answers there isn't HTTP")
 	default:

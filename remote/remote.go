@@ -48,7 +48,7 @@ const (
 	connectTime = 8 * time.Second  // to reach the machine
 	greetTime   = 30 * time.Second // to be let in there by ssh, and for a daemon to start
 	askTime     = 5 * time.Minute  // the same, where a person may have to answer
-	linkTime    = 10 * time.Second // by HTTP, to reach the machine and to be met there, which waits for nobody
+	linkTime    = 9 * time.Second  // by HTTP, to reach the machine and to be met there, which waits for nobody
 )
 
 // A LinkError is that the way to the other machine failed, and not what is there: to try again at once is of no use.
@@ -97,9 +97,9 @@ func parse(raw string) (*url.URL, error) {
 	if !strings.Contains(raw, "://") {
 		e := refuse(shown, "it begins with neither ssh:// nor http://")
 		if host, port, err := net.SplitHostPort(raw); err == nil && host != "" && isPort(port) {
-			e.Hint = "did you mean http://" + pasar.Clean(raw) + "? " + forms
+			e.Hint = "did you mean http://" + pasar.Clean(raw) + "? Else " + forms
 		} else if isWord(raw) {
-			e.Hint = "did you mean ssh://" + raw + "? " + forms
+			e.Hint = "did you mean ssh://" + raw + "? Else " + forms
 		}
 		return nil, e
 	}

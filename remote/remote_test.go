@@ -49,12 +49,12 @@ func TestAURLNamesAMachineOrIsRefused(t *testing.T) {
 		}
 	}
 	for raw, says := range map[string][2]string{ // what is wrong, in plain words, and what may have been meant
-		"127.0.0.1:18751":        {"it begins with neither ssh:// nor http://", "did you mean http://127.0.0.1:18751? "},
-		"[::1]:8750":             {"it begins with neither ssh:// nor http://", "did you mean http://[::1]:8750? "},
-		"box:8750":               {"it begins with neither ssh:// nor http://", "did you mean http://box:8750? "},
-		"box":                    {"it begins with neither ssh:// nor http://", "did you mean ssh://box? "},
-		"ada@box":                {"it begins with neither ssh:// nor http://", "did you mean ssh://ada@box? "},
-		"box:99999":              {"it begins with neither ssh:// nor http://", "did you mean ssh://box:99999? "},
+		"127.0.0.1:18751":        {"it begins with neither ssh:// nor http://", "did you mean http://127.0.0.1:18751? Else "},
+		"[::1]:8750":             {"it begins with neither ssh:// nor http://", "did you mean http://[::1]:8750? Else "},
+		"box:8750":               {"it begins with neither ssh:// nor http://", "did you mean http://box:8750? Else "},
+		"box":                    {"it begins with neither ssh:// nor http://", "did you mean ssh://box? Else "},
+		"ada@box":                {"it begins with neither ssh:// nor http://", "did you mean ssh://ada@box? Else "},
+		"box:99999":              {"it begins with neither ssh:// nor http://", "did you mean ssh://box:99999? Else "},
 		"://box":                 {"what stands for user, host and port can't be read", ""},
 		"ftp://box":              {"it begins with neither ssh:// nor http://", ""},
 		"http://127.0.0.1:99999": {"99999 is no port: those are 1 to 65535", ""},
