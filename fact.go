@@ -199,6 +199,7 @@ type GitRead struct {
 type Answered struct {
 	Request string  `json:"request"`
 	Verb    string  `json:"verb"`
+	Asked   string  `json:"asked,omitempty"` // what it asked, as a hash; empty: by a version that didn't keep it
 	Jobs    []JobID `json:"jobs,omitempty"`
 	Count   int     `json:"count,omitempty"` // submit: so many jobs from the first of Jobs on; 0: Jobs has all
 	// Existing: a submit whose key was known; it made no job.

@@ -38,7 +38,7 @@ func ParseMoney(s string) (Money, error) {
 	whole, part, point := strings.Cut(text, ".")
 	digits := func(s string) bool { return strings.Trim(s, "0123456789") == "" }
 	if whole == "" && part == "" || !digits(whole) || !digits(part) || point && part == "" || len(part) > 6 || len(whole) > 10 {
-		return 0, fmt.Errorf("%q is no amount of dollars; write 12.50", Clean(s))
+		return 0, BadWord("write 12.50", "%q is no amount of dollars", Clean(s))
 	}
 	n, _ := strconv.ParseInt(whole+part+strings.Repeat("0", 6-len(part)), 10, 64)
 	if n > maxMoney*int64(Dollar) {

@@ -95,7 +95,7 @@ func ParseBytes(s string) (Bytes, error) {
 	var mult Bytes
 	switch unit {
 	case "":
-		return 0, fmt.Errorf("bad size %q: a size needs a unit; %sG, %sM?", s, num, num)
+		return 0, BadWord(fmt.Sprintf("%sG, %sM?", num, num), "bad size %q: a size needs a unit", s)
 	case "K":
 		mult = KiB
 	case "M":
@@ -105,7 +105,7 @@ func ParseBytes(s string) (Bytes, error) {
 	case "T":
 		mult = TiB
 	default:
-		return 0, fmt.Errorf("bad size %q: unknown unit; %s", s, forms)
+		return 0, BadWord(forms, "bad size %q: unknown unit", s)
 	}
 	n := v * float64(mult)
 	if n >= math.MaxInt64 {
@@ -193,7 +193,7 @@ func ParseDuration(s string) (Duration, error) {
 		switch rest[i:j] {
 		case "":
 			if i == len(t) {
-				return 0, fmt.Errorf("bad time %q: a time needs a unit; %ss, %sm or %sh?", s, t, t, t)
+				return 0, BadWord(fmt.Sprintf("%ss, %sm or %sh?", t, t, t), "bad time %q: a time needs a unit", s)
 			}
 			return 0, fmt.Errorf("bad time %q: %s", s, forms)
 		case "ms":
@@ -209,10 +209,10 @@ func ParseDuration(s string) (Duration, error) {
 		case "w":
 			unit = 7 * 86400
 		default:
-			return 0, fmt.Errorf("bad time %q: unknown unit %q; %s", s, rest[i:j], forms)
+			return 0, BadWord(forms, "bad time %q: unknown unit %q", s, rest[i:j])
 		}
 		if unit >= last {
-			return 0, fmt.Errorf("bad time %q: units go from large to small; %s", s, forms)
+			return 0, BadWord(forms, "bad time %q: units go from large to small", s)
 		}
 		total, last, rest = total+v*unit, unit, rest[j:]
 	}
@@ -231,7 +231,7 @@ func parseColons(s, t, forms string) (Duration, error) {
 	}
 	parts := strings.Split(t, ":")
 	if len(parts) != 3 {
-		return 0, fmt.Errorf("bad time %q: %q could be minutes or hours; %s", s, t, forms)
+		return 0, BadWord(forms, "bad time %q: %q could be minutes or hours", s, t)
 	}
 	var n [3]float64
 	for i, p := range parts {

@@ -115,13 +115,23 @@ func (c *Config) checkDuplicates(bind []string) error {
 // checkAddress wants a host and a port. Nothing is resolved: a name may be known later.
 func checkAddress(s string) error {
 	host, port, err := net.SplitHostPort(s)
-	if err != nil || host == "" || strings.ContainsAny(host, "/ ") {
+	if err != nil || !isHost(host) {
 		return fmt.Errorf("%q isn't an address; write host:port, such as 127.0.0.1:8751 or [::1]:8751", pasar.Clean(s))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fmt.Errorf("%q has no port from 1 to 65535", pasar.Clean(s))
 	}
 	return nil
+}
+
+// isHost reports whether s is an IP address, or may be a name.
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	return s != "" && s[0] != '-' && s[0] != '.' && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(".-_", r))
+	})
 }
 
 // webURL takes where something is served over HTTP. It is shown by `pasar config`, so it holds no password.
@@ -151,7 +161,7 @@ func addresses(at func(*Config) *[]string) func(*Config, any) error {
 // hostNames are names or addresses without a port.
 func hostNames(at func(*Config) *[]string) func(*Config, any) error {
 	return stringList(at, func(s string) error {
-		if strings.ContainsAny(s, "/ *") || strings.Contains(s, ":") && net.ParseIP(s) == nil {
+		if !isHost(s) {
 			return fmt.Errorf("%q isn't the name of a host, without a port", pasar.Clean(s))
 		}
 		return nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -171,8 +172,8 @@ func isSize(v any) error { _, err := readSize(v); return err }
 func isWords(v any) error {
 	list, ok := v.([]any)
 	for _, w := range list {
-		s, str := w.(string)
-		ok = ok && str && s != ""
+		_, str := w.(string)
+		ok = ok && str
 	}
 	if !ok {
 		return refuse(v, `a list of strings, such as ["a", "b"]`)
@@ -216,7 +217,7 @@ func isHooks(v any) error {
 			return fmt.Errorf("unknown hook %q; there are %s", name, strings.Join(known, ", "))
 		}
 		list, _ := table[name].([]any)
-		if err := isWords(table[name]); err != nil || len(list) == 0 {
+		if err := isWords(table[name]); err != nil || len(list) == 0 || list[0] == "" {
 			return fmt.Errorf(`%s: want a command as a list of strings, such as ["notify-send", "done"]`, name)
 		}
 	}
@@ -239,6 +240,10 @@ func refuse(v any, want string) error {
 	switch v.(type) {
 	case string:
 		s = fmt.Sprintf("%q", v)
+	case []any:
+		if b, err := json.Marshal(v); err == nil {
+			s = string(b) // as it is written, more or less
+		}
 	case map[string]any, []map[string]any:
 		s = "a table"
 	}

@@ -38,6 +38,7 @@ type lending struct{}
 
 func (lending) Token(bool) (string, error) { return "pasar_x", nil }
 func (lending) Where() (string, error)     { return "http://127.0.0.1:8750", nil }
+func (lending) Served() []ipc.WebAddress   { return nil }
 func (lending) Link() (string, error)      { return "http://127.0.0.1:8750/login?code=x", nil }
 
 func TestAJobFromAfarIsSurroundedByTheDaemon(t *testing.T) {

@@ -23,7 +23,7 @@ func (d *Daemon) serveApprove(ctx context.Context, c *ipc.Call) error {
 	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
 		return err
 	}
-	return d.decidePlans(ctx, c, &command{verb: ipc.VerbApprove, request: r.Request}, r.Plans)
+	return d.decidePlans(ctx, c, &command{verb: ipc.VerbApprove, request: r.Request, asked: ipc.Asked(r)}, r.Plans)
 }
 
 func (d *Daemon) serveReject(ctx context.Context, c *ipc.Call) error {
@@ -31,7 +31,7 @@ func (d *Daemon) serveReject(ctx context.Context, c *ipc.Call) error {
 	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
 		return err
 	}
-	return d.decidePlans(ctx, c, &command{verb: ipc.VerbReject, request: r.Request}, r.Plans)
+	return d.decidePlans(ctx, c, &command{verb: ipc.VerbReject, request: r.Request, asked: ipc.Asked(r)}, r.Plans)
 }
 
 // decidePlans answers for each plan that its job doesn't await approval.

@@ -12,7 +12,7 @@ import (
 
 // bid is the command that changes one job's bid.
 func (d *Daemon) bid(r ipc.BidRequest) *command {
-	return &command{verb: ipc.VerbBid, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbBid, request: r.Request, asked: ipc.Asked(r), names: []pasar.JobID{r.Job}, check: func(s *state, _ time.Time) (change, error) {
 		j := s.jobs[r.Job]
 		if j == nil {
 			return change{}, unknownJob(r.Job) // the handler has seen to finished ones
@@ -59,10 +59,11 @@ func (d *Daemon) serveBid(ctx context.Context, c *ipc.Call) error {
 	if err != nil {
 		return err
 	}
+	cmd := d.bid(r)
 	if j.Phase == phaseFinished {
-		return wrongState(j, "given another bid")
+		cmd.refusedWith(wrongState(j, "given another bid"))
 	}
-	if _, err := d.do(ctx, d.bid(r)); err != nil {
+	if _, err := d.do(ctx, cmd); err != nil {
 		return err
 	}
 	if j, err = d.find(r.Job); err != nil {

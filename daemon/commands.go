@@ -20,7 +20,7 @@ func wrongState(j *job, what string) *ipc.Error {
 // cancel is the command that stops jobs, or takes them out of the queue. Jobs that can't be cancelled
 // are passed over; the answer tells of each.
 func (d *Daemon) cancel(r ipc.JobsRequest) *command {
-	return &command{verb: ipc.VerbCancel, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbCancel, request: r.Request, asked: ipc.Asked(r), names: r.Jobs, check: func(s *state, _ time.Time) (change, error) {
 		ch := change{jobs: r.Jobs}
 		for _, id := range r.Jobs {
 			j := s.jobs[id]
@@ -55,7 +55,7 @@ func (d *Daemon) hold(r ipc.JobsRequest, held bool) *command {
 	if held {
 		verb = ipc.VerbHold
 	}
-	return &command{verb: verb, looks: !held, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: verb, looks: !held, request: r.Request, asked: ipc.Asked(r), names: r.Jobs, check: func(s *state, _ time.Time) (change, error) {
 		var ch change // its jobs are those that were changed
 		for _, id := range r.Jobs {
 			j := s.jobs[id]

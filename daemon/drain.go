@@ -21,7 +21,7 @@ func (d *Daemon) drainAsked(r ipc.DrainRequest, on bool) *command {
 		verb = ipc.VerbDrain
 	}
 	by := cmp.Or(r.By, d.User)
-	return &command{verb: verb, looks: true, request: r.Request, check: func(s *state, now time.Time) (change, error) {
+	return &command{verb: verb, looks: true, request: r.Request, asked: ipc.Asked(r), check: func(s *state, now time.Time) (change, error) {
 		machine := cmp.Or(r.Machine, pasar.LocalMachine)
 		inv, ok := s.machines[machine]
 		if !ok {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 
 // edit is the command that changes what a waiting or paused job asks for.
 func (d *Daemon) edit(r ipc.EditRequest) *command {
-	return &command{verb: ipc.VerbEdit, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbEdit, request: r.Request, asked: cmp.Or(r.Asked, ipc.Asked(r)), names: []pasar.JobID{r.Job}, check: func(s *state, _ time.Time) (change, error) {
 		j := s.jobs[r.Job]
 		if j == nil {
 			return change{}, unknownJob(r.Job) // the handler has seen to finished ones
@@ -92,17 +93,18 @@ func wrongEdit(j *job) *ipc.Error {
 
 func (d *Daemon) serveEdit(ctx context.Context, c *ipc.Call) error {
 	var r ipc.EditRequest
-	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request), ipc.CheckAsked(r.Asked)); err != nil {
 		return err
 	}
 	j, err := d.find(r.Job)
 	if err != nil {
 		return err
 	}
+	cmd := d.edit(r)
 	if j.Phase == phaseFinished {
-		return wrongEdit(j)
+		cmd.refusedWith(wrongEdit(j))
 	}
-	o, err := d.do(ctx, d.edit(r))
+	o, err := d.do(ctx, cmd)
 	if err != nil {
 		return err
 	}

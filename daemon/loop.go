@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"pasar"
@@ -23,7 +24,9 @@ type message struct {
 // returns what is to be done, or an error for the client; it changes nothing itself.
 type command struct {
 	verb    ipc.Verb
-	request string // the client's random id; a repeat gets the first answer
+	request string        // the client's random id; a repeat gets the first answer
+	asked   string        // what a repeat is known by, beside verb and id
+	names   []pasar.JobID // the jobs that the request names
 	check   func(s *state, now time.Time) (change, error)
 	reply   chan outcome // buffered
 	looks   bool         // a job may start on a GPU upon it, so that those are looked at before
@@ -245,8 +248,9 @@ func (d *Daemon) turn(ctx context.Context, ms []message) turned {
 // command checks one command, records its facts and returns the function that answers it.
 func (d *Daemon) command(c *command, now time.Time, batch *Batch, record func(...pasar.Fact)) func() {
 	if a, ok := d.state.answers[c.request]; ok && c.request != "" {
-		if a.Verb != string(c.verb) {
-			err := &ipc.Error{Code: ipc.CodeBadRequest, Message: "this request id was used for another request"}
+		if !c.repeats(a) {
+			err := &ipc.Error{Code: ipc.CodeBadRequest, Message: "this request id was used for another request",
+				Hint: "take a new random id for each change, and the same only to send the same again"}
 			return func() { c.reply <- outcome{err: err} }
 		}
 		jobs := a.Jobs
@@ -263,13 +267,31 @@ func (d *Daemon) command(c *command, now time.Time, batch *Batch, record func(..
 	batch.Specs = append(batch.Specs, ch.specs...)
 	batch.Unfinished = append(batch.Unfinished, ch.unfinished...)
 	if c.request != "" {
-		a := pasar.Answered{Request: c.request, Verb: string(c.verb), Jobs: ch.jobs, Existing: ch.existing}
+		a := pasar.Answered{Request: c.request, Verb: string(c.verb), Asked: c.asked, Jobs: ch.jobs, Existing: ch.existing}
 		if n := len(ch.jobs); c.verb == ipc.VerbSubmit && n > 1 { // their ids follow each other
 			a.Jobs, a.Count = ch.jobs[:1], n
 		}
 		record(a)
 	}
 	return func() { c.reply <- outcome{jobs: ch.jobs, existing: ch.existing} }
+}
+
+// repeats reports whether a command asks the same as the one with its id that was answered. Of one that an older version
+// answered it is known only to which jobs something was done.
+func (c *command) repeats(a pasar.Answered) bool {
+	if a.Verb != string(c.verb) {
+		return false
+	}
+	if a.Asked != "" {
+		return a.Asked == c.asked
+	}
+	return c.names == nil || !slices.ContainsFunc(a.Jobs, func(id pasar.JobID) bool { return !slices.Contains(c.names, id) })
+}
+
+// refusedWith refuses a command for what its handler has found, unless it is a repeat: that gets the first answer.
+func (c *command) refusedWith(err error) {
+	c.looks = false
+	c.check = func(*state, time.Time) (change, error) { return change{}, err }
 }
 
 // addFinished adds the rows of the jobs that ended in a batch, and still are at its end.

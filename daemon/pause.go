@@ -13,7 +13,7 @@ import (
 // pause is the command that asks jobs to save and leave. Jobs that can't be asked are passed over; the answer
 // tells of each.
 func (d *Daemon) pause(r ipc.JobsRequest) *command {
-	return &command{verb: ipc.VerbPause, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbPause, request: r.Request, asked: ipc.Asked(r), names: r.Jobs, check: func(s *state, _ time.Time) (change, error) {
 		if r.KillAfter != nil && *r.KillAfter < 0 {
 			return change{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "--kill-after can't be negative"}
 		}
@@ -79,7 +79,7 @@ func cantPause(j *job) *ipc.Error {
 
 // resume is the command that puts paused jobs back into the queue.
 func (d *Daemon) resume(r ipc.JobsRequest) *command {
-	return &command{verb: ipc.VerbResume, looks: true, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbResume, looks: true, request: r.Request, asked: ipc.Asked(r), names: r.Jobs, check: func(s *state, _ time.Time) (change, error) {
 		var ch change // its jobs are those that were changed
 		for _, id := range r.Jobs {
 			if j := s.jobs[id]; j != nil && j.Phase == phasePaused {

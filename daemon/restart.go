@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (d *Daemon) restarted(r *ipc.RestartRequest, old *job) (pasar.Spec, error) 
 // history has it, for one that has left memory. Of the jobs that it comes after it waits for those that
 // haven't ended: whoever restarts it has seen how the others did.
 func (d *Daemon) restart(r ipc.RestartRequest, old *job, spec pasar.Spec) *command {
-	return &command{verb: ipc.VerbRestart, looks: true, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbRestart, looks: true, request: r.Request, asked: cmp.Or(r.Asked, ipc.Asked(r)), names: []pasar.JobID{r.Job}, check: func(s *state, _ time.Time) (change, error) {
 		j := s.jobs[r.Job]
 		if j == nil {
 			j = old
@@ -63,24 +64,25 @@ func neverAfter(u *unmetEnd) error {
 
 func (d *Daemon) serveRestart(ctx context.Context, c *ipc.Call) error {
 	var r ipc.RestartRequest
-	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request), ipc.CheckAsked(r.Asked)); err != nil {
 		return err
 	}
 	old, err := d.find(r.Job)
 	if err != nil {
 		return err
 	}
-	if old.Phase != phaseFinished { // the check says so again, of the state as it is then
-		return wrongState(old, "restarted before it has ended")
-	}
+	spec, wrong := d.restarted(&r, old)
 	if err := d.admit(); err != nil {
-		return err
+		wrong = err
 	}
-	spec, err := d.restarted(&r, old)
-	if err != nil {
-		return err
+	if old.Phase != phaseFinished { // the check says so again, of the state as it is then
+		wrong = wrongState(old, "restarted before it has ended")
 	}
-	o, err := d.do(ctx, d.restart(r, old, spec))
+	cmd := d.restart(r, old, spec)
+	if wrong != nil {
+		cmd.refusedWith(wrong)
+	}
+	o, err := d.do(ctx, cmd)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,13 +86,16 @@ func checkRequestID(id string) error {
 
 func (d *Daemon) serveSubmit(ctx context.Context, c *ipc.Call) error {
 	var r ipc.SubmitRequest
-	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request)); err != nil {
+	if err := errors.Join(c.Bind(&r), checkRequestID(r.Request), ipc.CheckAsked(r.Asked)); err != nil {
 		return err
 	}
-	if err := d.checkSubmit(&r); err != nil {
-		return err
+	r.Asked = cmp.Or(r.Asked, ipc.Asked(r)) // before it is completed, from what may be otherwise the next time
+	wrong := d.checkSubmit(&r)
+	cmd := d.submit(r)
+	if wrong != nil {
+		cmd.refusedWith(wrong)
 	}
-	o, err := d.do(ctx, d.submit(r))
+	o, err := d.do(ctx, cmd)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +18,7 @@ const maxArray = 64 << 20 // bytes
 // submit is the command that queues one job, or those of an array or sweep, or finds the ones with its key.
 func (d *Daemon) submit(r ipc.SubmitRequest) *command {
 	specs, bad := pointSpecs(&r) // beside the loop: there may be many
-	return &command{verb: ipc.VerbSubmit, looks: r.Spec.Claim.Kind != pasar.NoGPU, request: r.Request, check: func(s *state, _ time.Time) (change, error) {
+	return &command{verb: ipc.VerbSubmit, looks: r.Spec.Claim.Kind != pasar.NoGPU, request: r.Request, asked: cmp.Or(r.Asked, ipc.Asked(r)), check: func(s *state, _ time.Time) (change, error) {
 		if bad != nil {
 			return change{}, bad
 		}

@@ -11,6 +11,7 @@ type WebAccess interface {
 	Token(fresh bool) (string, error) // fresh: another one
 	Where() (string, error)           // the address of its start page
 	Link() (string, error)            // an address that signs in the browser which opens it first
+	Served() []ipc.WebAddress         // where it is listened, or should be
 }
 
 // errNoWeb is the answer of a daemon that serves no HTTP.
@@ -48,5 +49,5 @@ func (d *Daemon) serveWeb(_ context.Context, c *ipc.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.Answer(ipc.WebAnswer{URL: url})
+	return c.Answer(ipc.WebAnswer{URL: url, Addresses: d.Web.Served()})
 }

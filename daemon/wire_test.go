@@ -42,17 +42,18 @@ func newWire(t *testing.T, gpus int) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &ipc.Server{Handler: d.Serve, Log: slog.New(slog.DiscardHandler), Version: "x", UID: os.Getuid()}
+	wr := &wire{t: t, w: w, d: d, ctx: ctx}
+	serve := func(ctx context.Context, c *ipc.Call) error { return wr.d.Serve(ctx, c) }
+	srv := &ipc.Server{Handler: serve, Log: slog.New(slog.DiscardHandler), Version: "x", UID: os.Getuid()}
 	done := make(chan struct{})
 	sctx, stop := context.WithCancel(context.Background())
 	go func() { defer close(done); _ = srv.Serve(sctx, l) }()
 	t.Cleanup(func() { stop(); <-done })
-	c, err := ipc.Dial(ctx, path)
-	if err != nil {
+	if wr.Client, err = ipc.Dial(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
-	return &wire{c, t, w, d, ctx}
+	t.Cleanup(func() { _ = wr.Close() })
+	return wr
 }
 
 func (c *wire) submit(s pasar.Spec, points ...pasar.Point) ipc.SubmitAnswer {

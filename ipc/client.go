@@ -96,18 +96,18 @@ func (c *Client) greet(ctx context.Context, r *bufio.Reader) error {
 		if sent != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrMalformed) {
 			err = sent
 		}
-		return c.lost(err)
+		return c.unmet(err)
 	}
 	var typ int
 	if err := Unpack(b, &typ); err != nil {
-		return c.lost(err)
+		return c.unmet(err)
 	}
 	if typ == typeRefused {
 		return decodeRefusal(b)
 	}
 	var version int
 	if err := Unpack(b, &typ, &version, &c.DaemonVersion, &c.DaemonPid); err != nil || typ != typeWelcome {
-		return c.lost(fmt.Errorf("%w: no welcome", ErrMalformed))
+		return c.unmet(fmt.Errorf("%w: no welcome", ErrMalformed))
 	}
 	return c.conn.SetDeadline(time.Time{})
 }
@@ -122,6 +122,14 @@ func decodeRefusal(b []byte) *Error {
 	e.Code = Code(code)
 	return e
 }
+
+// An unmetError is that a daemon was connected to and not met: what it is told as, and why.
+type unmetError struct{ told, why error }
+
+func (u *unmetError) Error() string   { return u.told.Error() }
+func (u *unmetError) Unwrap() []error { return []error{u.told, u.why} }
+
+func (c *Client) unmet(err error) error { return &unmetError{c.lost(err), err} }
 
 func (c *Client) lost(err error) error {
 	var e *Error

@@ -111,6 +111,8 @@ type SubmitRequest struct {
 	Points []pasar.Point `msgpack:"points"`
 
 	Afar *Afar `msgpack:"afar"` // the client is on another machine; nil: it is here, and has said all of the above
+
+	Asked string `msgpack:"asked"` // what a repeat is known by, where the rest depends on when it is made; at most 64 bytes. Empty: the rest
 }
 
 // Afar says what the daemon is to fill in, since the client's own surroundings mean nothing on its machine: jobs get the
@@ -250,6 +252,7 @@ type RestartRequest struct {
 
 	Preempt bool   `msgpack:"preempt"` // must be asked for again
 	More    Change `msgpack:"more"`
+	Asked   string `msgpack:"asked"` // as of SubmitRequest
 }
 
 // EditRequest changes what a waiting or paused job asks for. Fields that are nil stay as they were.
@@ -264,6 +267,7 @@ type EditRequest struct {
 	Note    *string         `msgpack:"note"`
 	Tags    *[]string       `msgpack:"tags"`
 	More    Change          `msgpack:"more"`
+	Asked   string          `msgpack:"asked"` // as of SubmitRequest
 }
 
 // A Change is what restart and edit may both change. Fields that are nil stay as they were.
@@ -393,7 +397,14 @@ type WebRequest struct {
 
 // WebAnswer is that address. One that signs in works once, for ten minutes.
 type WebAnswer struct {
-	URL string `msgpack:"url"`
+	URL       string       `msgpack:"url"`
+	Addresses []WebAddress `msgpack:"addresses"` // each that is listened on, that of URL first
+}
+
+// A WebAddress is one that HTTP is served on, if nothing is in the way.
+type WebAddress struct {
+	Address string `msgpack:"address"` // host:port
+	Why     string `msgpack:"why"`     // why it isn't served; empty: it is
 }
 
 // ChangesRequest asks for jobs, and then for what changes of them until the client cancels. The stream is

@@ -185,7 +185,6 @@ func (c *Client) Token(ctx context.Context, fresh bool) (string, error) {
 }
 
 // Web is an address that signs in the browser which opens it first, or where HTTP is served.
-func (c *Client) Web(ctx context.Context, r WebRequest) (string, error) {
-	a, err := call[WebAnswer](ctx, c, VerbWeb, r)
-	return a.URL, err
+func (c *Client) Web(ctx context.Context, r WebRequest) (WebAnswer, error) {
+	return call[WebAnswer](ctx, c, VerbWeb, r)
 }

@@ -31,6 +31,7 @@ type httpWay struct {
 	host, port string
 	authority  string // for the Host header
 	token      string
+	limit      time.Duration // linkTime, but for tests
 }
 
 func newHTTP(u *url.URL, token string) (*httpWay, error) {
@@ -43,7 +44,7 @@ func newHTTP(u *url.URL, token string) (*httpWay, error) {
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 		return nil, &ipc.Error{Code: ipc.CodeUsage, Message: "PASAR_TOKEN is no token: it has spaces or worse in it", Hint: "`pasar token` prints it there"}
 	}
-	return &httpWay{host: u.Hostname(), port: u.Port(), authority: u.Host, token: token}, nil
+	return &httpWay{host: u.Hostname(), port: u.Port(), authority: u.Host, token: token, limit: linkTime}, nil
 }
 
 // maxHead is how many bytes the head of an answer may have, and its body if it is a refusal.
@@ -56,6 +57,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interva
 const unsentTime = 8000
 
 func (h *httpWay) dial(ctx context.Context, e Errand) (net.Conn, error) {
+	by := time.Now().Add(h.limit)
 	port := h.port
 	if port == "" {
 		port = "80"
@@ -70,7 +72,7 @@ func (h *httpWay) dial(ctx context.Context, e Errand) (net.Conn, error) {
 	c := &conn{Conn: nc, r: bufio.NewReaderSize(nc, 4<<10), why: h.lost}
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	_ = nc.SetDeadline(time.Now().Add(greetTime))
+	_ = nc.SetDeadline(by)
 	if err := h.ask(c, e); err != nil {
 		_ = c.Close()
 		if ctx.Err() != nil {
@@ -82,6 +84,7 @@ func (h *httpWay) dial(ctx context.Context, e Errand) (net.Conn, error) {
 		_ = c.Close()
 		return nil, context.Cause(ctx)
 	}
+	c.by = by
 	return c, nc.SetDeadline(time.Time{})
 }
 
@@ -146,8 +149,8 @@ func (h *httpWay) ask(c *conn, e Errand) error {
 	case unsent != nil:
 		return linkError("", "ask %s: %v", h.authority, unsent)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return linkError("", "%s took the connection and says nothing", h.authority)
-	case errors.Is(err, errNotHTTP):
+		return linkError("is it pasar that serves there? PASAR_URL names the daemon's own address", "%s took the connection and says nothing", h.authority)
+	case errors.Is(err, errNotHTTP) || limited.N <= 0:
 		return h.stranger("what answers there isn't HTTP")
 	default:
 		return &ipc.Error{Code: ipc.CodeNoDaemon, Message: fmt.Sprintf("%s closed the connection before it answered", h.authority)}

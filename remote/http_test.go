@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestWhatRefusesByHTTPIsOneClearError(t *testing.T) {
 		"another 101":  {"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n", "", ipc.CodeNoDaemon, "ADDR: what answers there isn't pasar (HTTP status 101)", "PASAR_URL names", true},
 		"ssh":          {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "", ipc.CodeNoDaemon, "ADDR: what answers there isn't HTTP", "PASAR_URL names", true},
 		"nothing":      {"", "", ipc.CodeNoDaemon, "ADDR closed the connection before it answered", "", false},
-		"no end":       {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHead), "", ipc.CodeNoDaemon, "ADDR", "", false},
+		"no end":       {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHead), "", ipc.CodeNoDaemon, "ADDR: what answers there isn't HTTP", "PASAR_URL names", true},
 	} {
 		addr, _ := answering(t, c.answer)
 		r, err := New("http://"+addr, Options{Env: []string{"PASAR_TOKEN=" + c.token}})
@@ -119,6 +120,72 @@ func TestAServerThatSaysNothingIsLeftWhenTheCommandIs(t *testing.T) {
 	time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
 	if _, err := r.dial(ctx, Errand{}); !errors.Is(err, why) {
 		t.Error(err)
+	}
+}
+
+// TestAServerThatIsNoneOfPasarsIsLeftInTime goes through what a server may do that takes a connection: whatever it is, a
+// command learns within the time for it, in words, and isn't to try again.
+func TestAServerThatIsNoneOfPasarsIsLeftInTime(t *testing.T) {
+	const upgraded = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: pasar-ipc\r\n\r\n"
+	const silent, strange = "ADDR took the connection and says nothing", "ADDR: what answers there says that it is pasar, and doesn't speak as it does"
+	for what, c := range map[string]struct {
+		answer string
+		drips  bool // goes on, a byte at a time
+		says   string
+	}{
+		"silent":                        {"", false, silent},
+		"a head that drips":             {"HTTP/1.1 101 Switching Protocols\r\nX: ", true, silent},
+		"a refusal that drips":          {"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n", true, "ADDR refuses: HTTP status 403, and not in pasar's words"},
+		"silent once upgraded":          {upgraded, false, silent},
+		"garbage once upgraded":         {upgraded + "\xff\xff\xff\xff\xff", false, strange},
+		"small garbage once upgraded":   {upgraded + "\x00\x00\x00\x01\xc1", false, strange},
+		"no welcome once upgraded":      {upgraded + "\x00\x00\x00\x02\x91\x43", false, strange},
+		"a welcome that drips":          {upgraded + "\x00\x00\xff", true, strange},
+		"a length that is not finished": {upgraded + "\x00\x00", false, silent},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var served sync.WaitGroup
+			served.Go(func() {
+				nc, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer nc.Close()
+				served.Go(func() { // until the client is gone
+					tick := time.NewTicker(5 * time.Millisecond)
+					defer tick.Stop()
+					_, err := io.WriteString(nc, c.answer)
+					for c.drips && err == nil {
+						<-tick.C
+						_, err = nc.Write([]byte("x"))
+					}
+				})
+				_, _ = io.Copy(io.Discard, nc)
+			})
+			t.Cleanup(func() { _ = l.Close(); served.Wait() })
+			u, err := parse("http://" + l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := newHTTP(u, "")
+			if err != nil || h.limit != linkTime {
+				t.Fatal(h, err)
+			}
+			h.limit = 100 * time.Millisecond
+			r := &Remote{Name: u.Hostname(), at: u.Host, dial: h.dial}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err = r.Client(ctx, true)
+			var cut *LinkError
+			if want := strings.ReplaceAll(c.says, "ADDR", u.Host); !errors.As(err, &cut) || cut.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
 	}
 }
 

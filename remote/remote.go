@@ -11,7 +11,10 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"pasar"
@@ -35,6 +38,7 @@ type Options struct {
 type Remote struct {
 	Name string // the machine, as the URL has it
 
+	at   string // the same, with a port if it has one
 	opt  Options
 	dial func(context.Context, Errand) (net.Conn, error)
 }
@@ -42,8 +46,9 @@ type Remote struct {
 // Times of a connection.
 const (
 	connectTime = 8 * time.Second  // to reach the machine
-	greetTime   = 30 * time.Second // to be let in there, and for a daemon to start
+	greetTime   = 30 * time.Second // to be let in there by ssh, and for a daemon to start
 	askTime     = 5 * time.Minute  // the same, where a person may have to answer
+	linkTime    = 9 * time.Second  // by HTTP, to reach the machine and to be met there, which waits for nobody
 )
 
 // A LinkError is that the way to the other machine failed, and not what is there: to try again at once is of no use.
@@ -59,7 +64,7 @@ func linkError(hint, format string, args ...any) *LinkError {
 // forms are what a URL can be.
 const forms = "write ssh://[USER@]HOST[:PORT][/PATH/TO/PASAR] or http://HOST:PORT; unset PASAR_URL for this machine"
 
-func refuse(raw, format string, args ...any) error {
+func refuse(raw, format string, args ...any) *ipc.Error {
 	return &ipc.Error{Code: ipc.CodeUsage, Message: fmt.Sprintf("PASAR_URL %q: ", pasar.Clean(raw)) + fmt.Sprintf(format, args...), Hint: forms}
 }
 
@@ -69,7 +74,7 @@ func New(raw string, o Options) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Remote{Name: u.Hostname(), opt: o}
+	r := &Remote{Name: u.Hostname(), at: u.Host, opt: o}
 	if u.Scheme == "ssh" {
 		s, err := newSSH(u, o)
 		if err != nil {
@@ -89,13 +94,21 @@ func New(raw string, o Options) (*Remote, error) {
 // parse checks what all URLs have in common.
 func parse(raw string) (*url.URL, error) {
 	shown := withoutSecret(raw)
+	if !strings.Contains(raw, "://") {
+		e := refuse(shown, "it begins with neither ssh:// nor http://")
+		if host, port, err := net.SplitHostPort(raw); err == nil && host != "" && isPort(port) {
+			e.Hint = "did you mean http://" + pasar.Clean(raw) + "? Else " + forms
+		} else if isWord(raw) {
+			e.Hint = "did you mean ssh://" + raw + "? Else " + forms
+		}
+		return nil, e
+	}
+	if strings.ContainsFunc(raw, isControl) {
+		return nil, refuse(shown, "it has control characters")
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err
-		}
-		return nil, refuse(shown, "%v", err)
+		return nil, refuse(shown, "%s", misread(err))
 	}
 	host := u.Hostname()
 	switch _, secret := u.User.Password(); {
@@ -111,10 +124,32 @@ func parse(raw string) (*url.URL, error) {
 		return nil, refuse(shown, "? and # mean nothing in it")
 	case !isWord(host):
 		return nil, refuse(shown, "%q is no host", pasar.Clean(host))
-	case strings.ContainsFunc(u.Path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case u.Port() != "" && !isPort(u.Port()):
+		return nil, refuse(shown, "%s is no port: those are 1 to 65535", pasar.Clean(u.Port()))
+	case strings.ContainsFunc(u.Path, isControl):
 		return nil, refuse(shown, "its path has control characters")
 	}
 	return u, nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+// misread says what is wrong with a URL that can't be taken apart.
+func misread(err error) string {
+	var escape url.EscapeError
+	var host url.InvalidHostError
+	switch {
+	case errors.As(err, &escape):
+		return fmt.Sprintf("%q can't stand there: %% begins a character's two hexadecimal digits, and a host has none", pasar.Clean(string(escape)))
+	case errors.As(err, &host):
+		return fmt.Sprintf("%q can't stand in a host", pasar.Clean(string(host)))
+	}
+	return "what stands for user, host and port can't be read"
 }
 
 // withoutSecret is a URL without a password in it, so that none is shown.
@@ -147,8 +182,32 @@ func (r *Remote) Client(ctx context.Context, noStart bool) (*ipc.Client, error) 
 	if err != nil {
 		return nil, err
 	}
-	return ipc.NewClient(ctx, nc)
+	return r.Meet(ctx, nc)
 }
+
+// Meet makes a client of a connection to the daemon there. What can't be met is closed.
+func (r *Remote) Meet(ctx context.Context, nc net.Conn) (*ipc.Client, error) {
+	c, err := ipc.NewClient(ctx, nc)
+	if err != nil {
+		return nil, r.unmet(ctx, err)
+	}
+	return c, nil
+}
+
+// unmet is why nothing more came of a connection that was handed over.
+func (r *Remote) unmet(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return linkError(same, "%s took the connection and says nothing", r.at)
+	case errors.Is(err, ipc.ErrMalformed) || errors.Is(err, ipc.ErrTooLarge):
+		return linkError(same, "%s: what answers there says that it is pasar, and doesn't speak as it does", r.at)
+	}
+	return err
+}
+
+const same = "does anything stand between here and the daemon there? If not, install the same pasar on both machines"
 
 // Attach connects to the supervisor of a job's attempt there, 0 for the latest one.
 func (r *Remote) Attach(ctx context.Context, job pasar.JobID, attempt int, h ipc.Hello) (*ipc.AttachConn, ipc.Welcome, error) {
@@ -156,7 +215,11 @@ func (r *Remote) Attach(ctx context.Context, job pasar.JobID, attempt int, h ipc
 	if err != nil {
 		return nil, ipc.Welcome{}, err
 	}
-	return ipc.GreetAttach(nc, h)
+	c, w, err := ipc.GreetAttach(nc, h)
+	if err != nil {
+		return nil, w, r.unmet(ctx, err)
+	}
+	return c, w, nil
 }
 
 // A conn is a connection to the other machine, of which a beginning may have been read already.
@@ -165,10 +228,27 @@ type conn struct {
 	r   *bufio.Reader
 	why func(error) error // what a failure to read or write means
 	end func()            // called by Close
+
+	by  time.Time   // when something must have been said on it; zero: there is no such time
+	met atomic.Bool // something was: deadlines are as they are set
+}
+
+// SetDeadline and SetReadDeadline set none that is later than when something must have been said.
+func (c *conn) SetDeadline(t time.Time) error     { return c.Conn.SetDeadline(c.within(t)) }
+func (c *conn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(c.within(t)) }
+
+func (c *conn) within(t time.Time) time.Time {
+	if !c.met.Load() && !c.by.IsZero() && (t.IsZero() || t.After(c.by)) {
+		return c.by
+	}
+	return t
 }
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
+	if n > 0 && !c.met.Load() {
+		c.met.Store(true)
+	}
 	if err != nil {
 		err = c.why(err)
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"pasar"
 	"pasar/ipc"
 )
 
@@ -44,6 +46,30 @@ func TestAURLNamesAMachineOrIsRefused(t *testing.T) {
 		var e *ipc.Error
 		if !errors.As(err, &e) || e.Code != ipc.CodeUsage || e.Hint == "" {
 			t.Errorf("%q: %v", raw, err)
+		}
+	}
+	for raw, says := range map[string][2]string{ // what is wrong, in plain words, and what may have been meant
+		"127.0.0.1:18751":        {"it begins with neither ssh:// nor http://", "did you mean http://127.0.0.1:18751? Else "},
+		"[::1]:8750":             {"it begins with neither ssh:// nor http://", "did you mean http://[::1]:8750? Else "},
+		"box:8750":               {"it begins with neither ssh:// nor http://", "did you mean http://box:8750? Else "},
+		"box":                    {"it begins with neither ssh:// nor http://", "did you mean ssh://box? Else "},
+		"ada@box":                {"it begins with neither ssh:// nor http://", "did you mean ssh://ada@box? Else "},
+		"box:99999":              {"it begins with neither ssh:// nor http://", "did you mean ssh://box:99999? Else "},
+		"://box":                 {"what stands for user, host and port can't be read", ""},
+		"ftp://box":              {"it begins with neither ssh:// nor http://", ""},
+		"http://127.0.0.1:99999": {"99999 is no port: those are 1 to 65535", ""},
+		"ssh://box:0":            {"0 is no port: those are 1 to 65535", ""},
+		"http://box:x":           {"what stands for user, host and port can't be read", ""},
+		"http://[::1":            {"what stands for user, host and port can't be read", ""},
+		"ssh://a%20b":            {`"%20" can't stand there: % begins a character's two hexadecimal digits, and a host has none`, ""},
+		"ssh://box/%zz":          {`"%zz" can't stand there: % begins a character's two hexadecimal digits, and a host has none`, ""},
+		"ssh://a b":              {`" " can't stand in a host`, ""},
+		"http://box\n":           {"it has control characters", ""},
+	} {
+		_, err := New(raw, Options{})
+		var e *ipc.Error
+		if !errors.As(err, &e) || e.Message != "PASAR_URL "+strconv.Quote(pasar.Clean(raw))+": "+says[0] || e.Hint != says[1]+forms {
+			t.Errorf("%s: %+v", raw, e)
 		}
 	}
 	if _, err := New("ssh://ada:secret@box", Options{}); err == nil || strings.Contains(err.Error(), "secret") {

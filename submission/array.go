@@ -23,7 +23,7 @@ const arrayForms = "write 0-9, 1,3,5, 0-9:2 for every second one, or 0-9%4 for f
 // ParseArray reads the form that Slurm's --array has.
 func ParseArray(s string) (Array, error) {
 	var a Array
-	bad := func(why string) (Array, error) { return Array{}, fmt.Errorf("%q: %s; %s", s, why, arrayForms) }
+	bad := func(why string) (Array, error) { return Array{}, pasar.BadWord(arrayForms, "%q: %s", s, why) }
 	list, most, bounded := strings.Cut(s, "%")
 	if bounded {
 		n, err := strconv.ParseUint(most, 10, 31)

@@ -25,7 +25,7 @@ func ParseBegin(s string, now time.Time) (time.Time, error) {
 	if day, clock, ok := strings.Cut(word, " "); ok && (day == "tomorrow" || day == "today") {
 		t, ok := clockTime(clock)
 		if !ok {
-			return time.Time{}, fmt.Errorf("bad time %q; %s", s, BeginForms)
+			return time.Time{}, pasar.BadWord(BeginForms, "bad time %q", s)
 		}
 		days := 0
 		if day == "tomorrow" {
@@ -49,9 +49,9 @@ func ParseBegin(s string, now time.Time) (time.Time, error) {
 		}
 	}
 	if d, err := pasar.ParseDuration(word); err == nil {
-		return time.Time{}, fmt.Errorf("%q is a span, not a time; +%s is that long from now", s, d)
+		return time.Time{}, pasar.BadWord(fmt.Sprintf("+%s is that long from now", d), "%q is a span, not a time", s)
 	}
-	return time.Time{}, fmt.Errorf("bad time %q; %s", s, BeginForms)
+	return time.Time{}, pasar.BadWord(BeginForms, "bad time %q", s)
 }
 
 func clockTime(s string) (time.Time, bool) {
@@ -70,7 +70,7 @@ func onDay(now time.Time, days int, clock time.Time) time.Time {
 // ahead refuses a time that is over: whoever writes one means another.
 func ahead(s string, t, now time.Time) (time.Time, error) {
 	if t.Before(now) {
-		return time.Time{}, fmt.Errorf("%q was %s ago; without --begin a job starts as soon as it can", s, pasar.Duration(now.Sub(t)))
+		return time.Time{}, pasar.BadWord("without --begin a job starts as soon as it can", "%q was %s ago", s, pasar.Duration(now.Sub(t)))
 	}
 	return t, nil
 }

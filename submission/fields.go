@@ -25,7 +25,7 @@ const maxGPUs = 1024
 func ParseCount(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > maxGPUs {
-		return 0, fmt.Errorf("%q is not a whole number from 0 to %d; 0 is a job without a GPU, and none given is one whole GPU", pasar.Clean(s), maxGPUs)
+		return 0, pasar.BadWord("0 is a job without a GPU, and none given is one whole GPU", "%q is not a whole number from 0 to %d", pasar.Clean(s), maxGPUs)
 	}
 	return n, nil
 }
@@ -58,7 +58,7 @@ func ParseGPUs(s string) ([]string, error) {
 		upper := strings.ToUpper(id)
 		isUUID := (strings.HasPrefix(upper, "GPU-") || strings.HasPrefix(upper, "MIG-")) && len(id) >= minUUID
 		if !isNumber && !isUUID {
-			return nil, fmt.Errorf("%q names no GPU; write 0,3 or the beginning of a UUID such as GPU-4b5f; `pasar gpus --json` has them", id)
+			return nil, pasar.BadWord("write 0,3 or the beginning of a UUID such as GPU-4b5f; `pasar gpus --json` has them", "%q names no GPU", id)
 		}
 		if slices.Contains(ids, id) {
 			return nil, fmt.Errorf("GPU %s is there twice", id)

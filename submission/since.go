@@ -1,7 +1,6 @@
 package submission
 
 import (
-	"fmt"
 	"time"
 
 	"pasar"
@@ -30,7 +29,7 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	}
 	d, err := pasar.ParseDuration(s)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("bad time %q; %s", s, SinceForms)
+		return time.Time{}, pasar.BadWord(SinceForms, "bad time %q", s)
 	}
 	return now.Add(-time.Duration(d)), nil
 }

@@ -2,8 +2,8 @@
 // the command line and for the console's form, so that both understand and refuse the same.
 //
 // It reads this process and the file system, and asks no daemon. Functions named Parse are for the value of one field, and
-// say what is wrong with it as those of package pasar do: with what to write instead, if anything, behind a semicolon. What
-// others refuse is an *Error. The times that questions name are read here as well, beside those of jobs.
+// say what is wrong with it as those of package pasar do: with what to write instead, if anything, in a *pasar.WordError.
+// What others refuse is an *Error. The times that questions name are read here as well, beside those of jobs.
 package submission
 
 import (
@@ -44,6 +44,9 @@ func Explain(err error) (what, hint string) {
 	if errors.As(err, &e) {
 		return e.Message, e.Hint
 	}
-	what, hint, _ = strings.Cut(err.Error(), "; ")
-	return what, hint
+	var w *pasar.WordError
+	if errors.As(err, &w) { // others may have said before it what it is about
+		return strings.TrimSuffix(err.Error(), "; "+w.Instead), w.Instead
+	}
+	return err.Error(), ""
 }

@@ -2,11 +2,13 @@ package submission
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -46,6 +48,38 @@ func TestARefusalHasAHintApartFromIt(t *testing.T) {
 	} {
 		if what, hint := Explain(tc.err); what != tc.what || !strings.HasPrefix(hint, tc.hint) || (tc.hint == "") != (hint == "") {
 			t.Errorf("%v: %q, %q", tc.err, what, hint)
+		}
+	}
+}
+
+// TestWhatSomebodyWroteIsNoPartOfTheHint: a word may have anything in it, also what stands between a refusal and its hint.
+func TestWhatSomebodyWroteIsNoPartOfTheHint(t *testing.T) {
+	now := time.Now()
+	for name, parse := range map[string]func(string) error{
+		"memory":   func(s string) error { _, err := ParseMemory(s); return err },
+		"size":     func(s string) error { _, err := pasar.ParseBytes(s); return err },
+		"time":     func(s string) error { _, err := pasar.ParseDuration(s); return err },
+		"money":    func(s string) error { _, err := pasar.ParseMoney(s); return err },
+		"gpus":     func(s string) error { _, err := ParseGPUs(s); return err },
+		"count":    func(s string) error { _, err := ParseCount(s); return err },
+		"bid":      func(s string) error { _, err := ParseBid(s); return err },
+		"external": func(s string) error { _, err := ParseExternal(s); return err },
+		"array":    func(s string) error { _, err := ParseArray(s); return err },
+		"begin":    func(s string) error { _, err := ParseBegin(s, now); return err },
+		"since":    func(s string) error { _, err := ParseSince(s, now); return err },
+	} {
+		for _, word := range []string{"24G; rm", "2h; rm", "1; rm", "x; rm"} {
+			err := parse(word)
+			if err == nil {
+				t.Errorf("%s: %q is understood", name, word)
+				continue
+			}
+			for _, err := range []error{err, fmt.Errorf("of it: %w", err)} {
+				what, hint := Explain(err)
+				if strings.Contains(hint, "rm") || strings.Contains(what, `"`+word[:2]) && !strings.Contains(what, word) || !strings.HasPrefix(err.Error(), what) {
+					t.Errorf("%s: %q, %q of %v", name, what, hint, err)
+				}
+			}
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (a *app) connectAfar(ctx context.Context, far *remote.Remote, err error) er
 	switch {
 	case err == nil:
 		a.met = true
-		a.client, err = ipc.NewClient(ctx, nc)
+		a.client, err = far.Meet(ctx, nc)
 		return err
 	case !a.met && errors.As(err, &e) && e.Code == ipc.CodeNoDaemon && !isCut(err):
 		return startError{problem{e}} // it is not one that was there and may come back

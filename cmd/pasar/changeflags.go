@@ -52,7 +52,7 @@ func parseCodes(s string) ([]pasar.Code, error) {
 	for word := range strings.SplitSeq(s, ",") {
 		c := pasar.Code(strings.TrimSpace(word))
 		if !slices.Contains(pasar.Codes, c) {
-			return nil, fmt.Errorf("%q is no reason; %s", pasar.Clean(word), likeCode(string(c)))
+			return nil, pasar.BadWord(likeCode(string(c)), "%q is no reason", pasar.Clean(word))
 		}
 		switch {
 		case !c.Failure():

@@ -53,7 +53,7 @@ func checkField(field string) error {
 		if n := nearest(key, names); n != "" {
 			hint = "did you mean " + strings.TrimSuffix(field, key) + n + "?"
 		}
-		return fmt.Errorf("a job has no %q; %s", field, hint)
+		return pasar.BadWord(hint, "a job has no %q", field)
 	}
 	return nil
 }

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"pasar"
+	"pasar/submission"
 )
 
 // flags are one command's flags, with those that every command has.
@@ -105,7 +105,7 @@ func flagError(cmd *command, f *flags, err error) error {
 	case errors.As(err, &missing):
 		return unknownFlag(cmd, f, missing)
 	case errors.As(err, &value):
-		what, hint, _ := strings.Cut(value.Unwrap().Error(), "; ")
+		what, hint := submission.Explain(value.Unwrap())
 		e := usagef("--%s: %s", value.GetFlag().Name, pasar.Clean(what))
 		if hint != "" {
 			e = e.hint(hint)

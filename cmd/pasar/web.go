@@ -25,14 +25,15 @@ machine, forward the port of the HOST:PORT that it prints: ssh -L PORT:HOST:PORT
 				if err := c.noArgs(); err != nil {
 					return err
 				}
-				var url string
+				var ans ipc.WebAnswer
 				err := c.ask(ctx, func(d *ipc.Client) (err error) {
-					url, err = d.Web(ctx, ipc.WebRequest{})
+					ans, err = d.Web(ctx, ipc.WebRequest{})
 					return err
 				})
 				if err != nil {
 					return err
 				}
+				url := ans.URL
 				c.sayHowItIsReached(url)
 				if c.json {
 					return c.printJSON(struct {

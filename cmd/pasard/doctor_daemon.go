@@ -36,7 +36,8 @@ type daemonSeen struct {
 	version string
 	pid     int
 	status  pasar.StatusView
-	web     string     // where HTTP is served; empty: nowhere
+	web     string // where HTTP is served; empty: nowhere
+	webs    []ipc.WebAddress
 	noWeb   *ipc.Error // why not; nil: it is, or that isn't known
 }
 
@@ -65,8 +66,9 @@ func askDaemon(ctx context.Context, socket string) daemonSeen {
 		seen.state, seen.why = socketSilent, fmt.Sprintf("pasard (pid %d) greets, but does not tell its status: %v", seen.pid, err)
 		return seen
 	}
-	seen.web, err = c.Web(ctx, ipc.WebRequest{Where: true})
-	seen.web, _, _ = strings.Cut(seen.web, "/login") // an older one makes a link
+	at, err := c.Web(ctx, ipc.WebRequest{Where: true})
+	seen.webs = at.Addresses
+	seen.web, _, _ = strings.Cut(at.URL, "/login") // an older one makes a link
 	errors.As(err, &seen.noWeb)
 	return seen
 }

@@ -33,7 +33,7 @@ func TestTheDaemonIsToldApartFromWhatElseASocketCanBe(t *testing.T) {
 		{"a daemon's", func(t *testing.T, socket string) {
 			serveAt(t, socket, func(_ context.Context, c *ipc.Call) error {
 				if c.Verb == ipc.VerbWeb {
-					return c.Answer(ipc.WebAnswer{URL: "http://127.0.0.1:8750"})
+					return c.Answer(ipc.WebAnswer{URL: "http://127.0.0.1:8750", Addresses: []ipc.WebAddress{{Address: "127.0.0.1:8750"}, {Address: "[::1]:1", Why: "no"}}})
 				}
 				return c.Answer(ipc.ViewAnswer{JSON: []byte(`{"schema":1,"data_dir":"/data","problem":"disk full"}`)})
 			})
@@ -76,7 +76,7 @@ func TestTheDaemonIsToldApartFromWhatElseASocketCanBe(t *testing.T) {
 			if (seen.why == "") != (c.want == socketAnswers || c.want == socketMissing) {
 				t.Errorf("why is %q", seen.why)
 			}
-			if c.want == socketAnswers && (seen.pid != os.Getpid() || seen.version != "7.8" || seen.web != "http://127.0.0.1:8750" || seen.noWeb != nil || seen.status.DataDir != "/data" || *seen.status.Problem != "disk full") {
+			if c.want == socketAnswers && (seen.pid != os.Getpid() || seen.version != "7.8" || seen.web != "http://127.0.0.1:8750" || seen.noWeb != nil || len(seen.webs) != 2 || seen.webs[1].Why != "no" || seen.status.DataDir != "/data" || *seen.status.Problem != "disk full") {
 				t.Errorf("it says %+v", seen)
 			}
 		})

@@ -135,6 +135,7 @@ const (
 	httpOff
 	httpNone
 	httpDown
+	httpPart
 
 	programsFine
 	supervisorMissing
@@ -285,6 +286,7 @@ var diagnoses = [symptoms]struct {
 	httpOff:  {checkHTTP, levelOK},
 	httpNone: {checkHTTP, levelWarning},
 	httpDown: {checkHTTP, levelWarning},
+	httpPart: {checkHTTP, levelWarning},
 
 	programsFine:      {checkPrograms, levelOK},
 	supervisorMissing: {checkPrograms, levelProblem},

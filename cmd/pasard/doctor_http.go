@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"pasar"
 	"pasar/ipc"
 )
 
@@ -13,7 +14,14 @@ func examineHTTP(_ context.Context, p *patient) []finding {
 	case d.state != socketAnswers:
 		return nil // see examineDaemon
 	case d.web != "":
-		return []finding{found(httpUp, "", "served at %s", d.web)}
+		out := []finding{found(httpUp, "", "served at %s", d.web)}
+		for _, a := range d.webs {
+			if a.Why != "" {
+				out = append(out, found(httpPart, "mend it in `bind` in "+p.cfg.Paths.Config+", or leave it out; until then it is tried again and again",
+					"not served on %s: %s", pasar.Clean(a.Address), pasar.Clean(a.Why)))
+			}
+		}
+		return out
 	case d.noWeb == nil:
 		return nil
 	case d.noWeb.Code == ipc.CodeUnsupported && len(p.cfg.Addresses()) == 0:

@@ -184,6 +184,9 @@ var sicknesses = []struct {
 	{"a daemon that serves no HTTP", []symptom{httpNone}, func(m *sickMachine) {
 		m.seen.web, m.seen.noWeb = "", &ipc.Error{Code: ipc.CodeUnsupported, Message: "no HTTP", Hint: "turn it on"}
 	}},
+	{"an address that this machine doesn't have", []symptom{httpPart}, func(m *sickMachine) {
+		m.seen.webs = []ipc.WebAddress{{Address: "127.0.0.1:8750"}, {Address: "10.0.0.5:8750", Why: "cannot assign requested address"}}
+	}},
 	{"a port that another has", []symptom{httpDown}, func(m *sickMachine) {
 		m.seen.web, m.seen.noWeb = "", &ipc.Error{Code: ipc.CodeUnavailable, Message: "HTTP is not served on 127.0.0.1:8750: address already in use"}
 	}},

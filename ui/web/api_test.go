@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -102,6 +103,50 @@ func TestWhateverIsAskedOfAJobThatIsNotThereIsNotFound(t *testing.T) {
 	}
 	if n < 15 {
 		t.Errorf("only %d paths were found", n)
+	}
+}
+
+// TestARepeatIsKnownThoughTimeHasPassed: what the daemon is asked depends on when it is, and on what a job has by then; what
+// somebody wrote doesn't.
+func TestARepeatIsKnownThoughTimeHasPassed(t *testing.T) {
+	s, d := newServer(t)
+	now := time.Now()
+	s.Now = func() time.Time { now = now.Add(time.Minute); return now }
+	asked := func(verb ipc.Verb, method, path, body string) string {
+		t.Helper()
+		if w := ask(t, s, method, path, body, nil); w.Code/100 != 2 {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		var r struct {
+			Asked string `msgpack:"asked"`
+		}
+		d.bound(t, verb, &r)
+		if r.Asked == "" || ipc.CheckAsked(r.Asked) != nil {
+			t.Errorf("%s says %q of what it asks", verb, r.Asked)
+		}
+		return r.Asked
+	}
+	for _, c := range []struct {
+		verb                      ipc.Verb
+		method, path, other, body string
+	}{
+		{ipc.VerbSubmit, "POST", "/api/jobs", "", `{"command":["a"],"begin":"+2h","env":{"a":"b","c":"d"}%s}`},
+		{ipc.VerbEdit, "PATCH", "/api/jobs/1", "/api/jobs/2", `{"begin":"+2h","mem":"2G"%s}`},
+		{ipc.VerbRestart, "POST", "/api/jobs/1/restart", "/api/jobs/2/restart", `{"begin":"+2h","mem":"2G"%s}`},
+	} {
+		plain := fmt.Sprintf(c.body, "")
+		first := asked(c.verb, c.method, c.path, plain)
+		if again := asked(c.verb, c.method, c.path, plain); again != first {
+			t.Errorf("%s: a repeat isn't known", c.verb)
+		}
+		for _, more := range []string{`,"note":"x"`, `,"note":""`, `,"retries":3`, `,"grace":7`, `,"after":[1]`, `,"by":"ada"`} {
+			if asked(c.verb, c.method, c.path, fmt.Sprintf(c.body, more)) == first {
+				t.Errorf("%s: with %s it is taken for the first", c.verb, more)
+			}
+		}
+		if c.other != "" && asked(c.verb, c.method, c.other, plain) == first {
+			t.Errorf("%s of another job is taken for the first", c.verb)
+		}
 	}
 }
 

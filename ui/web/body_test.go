@@ -158,8 +158,9 @@ func TestABeginAndWhatComesBeforeAreWordsOfTheCommandToo(t *testing.T) {
 func TestARefusalOfASubmitSpeaksOfKeys(t *testing.T) {
 	s, d := newServer(t)
 	for body, want := range map[string][2]string{
-		`{}`:                           {"no command given", `send "command": [`},
-		`{"command":["x"],"mem":"0G"}`: {"mem 0 claims nothing", "for no GPU say gpus 0"},
+		`{}`:                                {"no command given", `send "command": [`},
+		`{"command":["x"],"mem":"24G; rm"}`: {`mem: bad size "24G; rm": unknown unit`, "write 24G, 24GiB, 512M or 1.5T"},
+		`{"command":["x"],"mem":"0G"}`:      {"mem 0 claims nothing", "for no GPU say gpus 0"},
 		`{"command":["x"],"gpu_ids":["0"],"gpus":2}`: {"gpus 2 asks for more than the 1 that gpu_ids names", "without gpus it is"},
 	} {
 		if status, e := refusal(t, s, "POST", "/api/jobs", body); status != 400 || !strings.Contains(e.Message, want[0]) || !strings.Contains(e.Hint, want[1]) {

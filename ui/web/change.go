@@ -118,7 +118,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 		return refuse(ipc.CodeBadRequest, `send {"bid": 1500}, or what a waiting job is to ask for`, "nothing to change was sent")
 	}
 	req := ipc.EditRequest{Request: requestID(in.Request), Job: id, By: in.By, Time: (*pasar.Duration)(in.Time), Grace: (*pasar.Duration)(in.Grace),
-		Name: in.Name, Note: in.Note, Tags: in.Tags}
+		Name: in.Name, Note: in.Note, Tags: in.Tags, Asked: ipc.Asked(id, in)} // a claim depends on what the job has
 	if req.More, err = in.change(s.Now()); err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req := ipc.RestartRequest{Request: requestID(in.Request), Job: id, By: in.By, Bid: in.Bid, Time: (*pasar.Duration)(in.Time), Grace: (*pasar.Duration)(in.Grace),
-		Name: in.Name, Note: in.Note, Hold: in.Hold, Preempt: in.Preempt}
+		Name: in.Name, Note: in.Note, Hold: in.Hold, Preempt: in.Preempt, Asked: ipc.Asked(id, in)}
 	if req.More, err = in.change(s.Now()); err != nil {
 		return err
 	}

@@ -17,7 +17,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"pasar"
+	"pasar/ipc"
 )
 
 // keys is the token, and the cookies that are made from it. The file is read each time that it is asked for, since
@@ -72,7 +76,7 @@ func (k *keys) renew() error {
 	defer k.mu.Unlock()
 	f, err := os.CreateTemp(filepath.Dir(k.file), ".token-") // 0600
 	if err != nil {
-		return fmt.Errorf("make token: %w", err)
+		return k.unmade(err)
 	}
 	_, err = f.WriteString(tokenPrefix + rand.Text() + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
@@ -80,9 +84,22 @@ func (k *keys) renew() error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("make token: %w", err)
+		return k.unmade(err)
 	}
 	return nil
+}
+
+// unmade says that no token could be made.
+func (k *keys) unmade(err error) error {
+	hint := "the token that there was still holds; see to that directory, and ask again"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		hint = "the token that there was still holds; free the disk, and ask again"
+	}
+	var en syscall.Errno
+	if errors.As(err, &en) {
+		err = en
+	}
+	return refuse(ipc.CodeUnavailable, hint, "can't write a token in %s: %v", pasar.Clean(filepath.Dir(k.file)), err)
 }
 
 // is reports whether a word is the token, in a time that says nothing of it.

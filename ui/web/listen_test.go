@@ -27,7 +27,8 @@ func freePort(t *testing.T, network, wildcard string) string {
 	return port
 }
 
-// serveOn serves on some addresses until the test ends, and returns once it is known of the first whether it can.
+// serveOn serves on some addresses until the test ends, and returns once it is known of each whether it can: of the
+// first, why not.
 func serveOn(t *testing.T, s *Server, addresses, listen []string) error {
 	t.Helper()
 	s.Addresses, s.Listen = addresses, listen
@@ -37,9 +38,9 @@ func serveOn(t *testing.T, s *Server, addresses, listen []string) error {
 	t.Cleanup(func() { cancel(); <-done })
 	for stop := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a port can't be waited for
 		s.mu.Lock()
-		err, tried := s.served[listen[0]]
+		err, tried := s.served[listen[0]], len(s.served)
 		s.mu.Unlock()
-		if tried {
+		if tried == len(listen) {
 			return err
 		}
 		if time.Now().After(stop) {
@@ -132,6 +133,34 @@ func TestOneListenerOfAllAddressesTellsWhoIsAtEachConnection(t *testing.T) {
 				t.Errorf("the link is %s: %v", url, err)
 			}
 		})
+	}
+}
+
+func TestEachAddressIsToldOfThatIsNotServed(t *testing.T) {
+	mine := net.JoinHostPort("127.0.0.1", freePort(t, "tcp4", "0.0.0.0"))
+	taken := listen(t, "tcp", "127.0.0.1:0").Addr().String()
+	const foreign = "198.51.100.1:8750" // of nobody (RFC 5737)
+	all := []string{mine, foreign, taken}
+	s, _ := newServer(t)
+	if err := serveOn(t, s, all, all); err != nil {
+		t.Fatal(err)
+	}
+	if url, err := s.Where(); url != "http://"+mine || err != nil {
+		t.Errorf("%s, %v", url, err)
+	}
+	for i, want := range []string{"", "cannot assign requested address", "address already in use"} {
+		got := s.Served()[i]
+		if got.Address != all[i] || got.Why != want {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+	s, _ = newServer(t)
+	both := []string{taken, foreign}
+	_ = serveOn(t, s, both, both)
+	var e *ipc.Error
+	want := "HTTP is not served on " + taken + ": address already in use, nor on " + foreign + ": cannot assign requested address"
+	if _, err := s.Where(); !errors.As(err, &e) || e.Message != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -83,7 +83,8 @@ func (in *submitWords) request(now time.Time) (ipc.SubmitRequest, error) {
 	// Whoever asks here has no process whose surroundings could be meant: they are the daemon's, as for a command from afar.
 	req := ipc.SubmitRequest{Request: requestID(in.Request), Spec: spec, Surroundings: pasar.Surroundings{Env: add}, Points: all,
 		Afar: &ipc.Afar{Bid: in.Bid == nil, Grace: in.Grace == nil}}
-	spec.Cwd = "/" // the daemon makes it absolute
+	req.Asked = ipc.Asked(*in) // where it begins depends on when it is asked
+	spec.Cwd = "/"             // the daemon makes it absolute
 	return req, understood(submission.Validate(spec))
 }
 

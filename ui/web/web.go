@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -153,6 +154,12 @@ func (s *Server) trouble() error {
 	s.mu.Lock()
 	err, tried := s.served[s.Listen[0]]
 	s.mu.Unlock()
+	var others strings.Builder
+	for _, a := range s.Served()[1:] {
+		if a.Why != "" {
+			fmt.Fprintf(&others, ", nor on %s: %s", a.Address, a.Why)
+		}
+	}
 	switch {
 	case !tried:
 		return &ipc.Error{Code: ipc.CodeUnavailable, Message: "HTTP isn't up yet", Hint: "try again in a moment"}
@@ -161,9 +168,39 @@ func (s *Server) trouble() error {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			hint = "another pasard may have the port: give this one another with PASAR_ADDRESS, such as 127.0.0.1:8751"
 		}
-		return &ipc.Error{Code: ipc.CodeUnavailable, Message: fmt.Sprintf("HTTP is not served on %s: %v", s.Addresses[0], err), Hint: hint}
+		return &ipc.Error{Code: ipc.CodeUnavailable, Message: fmt.Sprintf("HTTP is not served on %s: %s%s", s.Addresses[0], unserved(err), &others), Hint: hint}
 	}
 	return nil
+}
+
+// Served is each address that is listened on, and why it can't be.
+func (s *Server) Served() []ipc.WebAddress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]ipc.WebAddress, len(s.Listen))
+	for i, addr := range s.Listen {
+		out[i].Address = addr
+		if err := s.served[addr]; err != nil {
+			out[i].Why = unserved(err)
+		}
+	}
+	return out
+}
+
+// unserved says why an address can't be listened on, without naming it again.
+func unserved(err error) string {
+	var en syscall.Errno
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &en):
+		return en.Error()
+	case errors.As(err, &dns):
+		return dns.Err
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
 }
 
 // Token is the token that lets in who isn't this user on this machine. A fresh one makes the old one, every
