@@ -222,7 +222,7 @@ export class JobTable {
     const tags = new Map();
     for (const job of all) if (job.tags.length > 0) tags.set(job.tags[0], tags.get(job.tags[0]) ?? job);
     const named = new Set(this.words.filter((w) => w.kind === "tag" && !w.not).map((w) => w.text));
-    fill(this.tagChips, [...tags.keys()].slice(0, 8), (t) => h("button", { type: "button", class: "chip", onclick: () => this.tag(t) }, h("span", { class: "dot", "aria-hidden": "true" }), `@${t}`),
+    fill(this.tagChips, [...tags.keys()].slice(0, 8), (t) => h("button", { type: "button", class: "chip", title: `@${t}`, onclick: () => this.tag(t) }, h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "word" }, `@${t}`)),
       (el, t) => { el.firstChild.style.setProperty("--c", colour(tags.get(t))); press(el, named.has(t.toLowerCase())); });
     this.table.hidden = list.length === 0;
     this.nothing.hidden = list.length > 0;

@@ -39,7 +39,7 @@ export function planView(v, isNew = false) {
     h("p", { class: "faint" }, `claim: ${claim(v.claim)}${v.claim.limit > (v.claim.mem ?? 0) ? `, charged as ${bytes(v.claim.limit)} with its margin` : ""}`),
     v.stopped.length === 0 ? h("p", { class: "faint" }, "nobody would be stopped")
       : table(h("span", { class: "bad" }, `${plural(v.stopped.length, "job")} would be stopped, and queued again`), ["Job", "Bid", "Ran", "Would lose"], v.stopped.map((s) => [
-        `#${s.id} ${s.name}`, s.bid, span(Math.round(s.run_time ?? 0)), `${s.loses === null ? "not known: it reports no events" : `${span(Math.round(s.loses))} of work`}${s.pausable ? "; it is asked to save first" : ""}`])),
+        `#${s.id} ${s.name}`, s.bid, span(Math.round(s.run_time ?? 0)), h("span", { class: "lines" }, `${s.loses === null ? "not known: it reports no events" : `${span(Math.round(s.loses))} of work`}${s.pausable ? "; it is asked to save first" : ""}`)])),
     v.delayed.length === 0 ? h("p", { class: "faint" }, "nobody would wait longer")
       : table(h("span", { class: "warn" }, `${plural(v.delayed.length, "job")} would wait longer`), ["Job", "Later by", "Start"], v.delayed.map((d) => [
         `#${d.id} ${d.name}`, d.delay === null ? "not known" : roughly(d.delay), h("span", { title: moment(d.to) }, `${clock(d.from)} → ${d.to ? clock(d.to) : "not known"}`)])),
