@@ -45,7 +45,8 @@ export class JobTable {
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, [...this.heads.values()])),
       this.body);
     this.el = h("section", { class: "card jobcard", "aria-labelledby": "jobs-title" },
-      h("div", { class: "cardhead" }, h("h2", { id: "jobs-title" }, "Jobs"), this.count),
+      h("div", { class: "cardhead" }, h("h2", { id: "jobs-title" }, "Jobs"), this.count,
+        h("button", { type: "button", class: "chip totime", onclick: () => document.querySelector(".timeline .stage").focus() }, "Timeline ↓")),
       h("div", { class: "filters" }, this.input, this.past, this.chips, this.tagChips),
       this.table, this.nothing, this.more);
     this.body.addEventListener("focusin", (e) => this.choose(e.target.closest("tr")));
