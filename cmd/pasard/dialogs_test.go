@@ -155,6 +155,9 @@ func TestALostConnectionIsSaidOnceUntilItIsBack(t *testing.T) {
 				b.click(`dialog button[type="submit"]`, "")
 				b.read("dialog .error[role=alert]", lost)
 				b.once(lost)
+				if eval[bool](b, `document.querySelector("dialog .error[role=alert]").getBoundingClientRect().bottom > document.querySelector("dialog .buttons").getBoundingClientRect().top + 1`) {
+					t.Error("the buttons cover what is wrong")
+				}
 				h.startWebAt(addr, func(*exec.Cmd) {})
 				b.gone("pasar doesn't answer")
 				if i < 2 {

@@ -32,6 +32,7 @@ export function dialog({ title, wide, action, danger, leave = action ? "Not now"
     error.hidden = !e;
     error.replaceChildren(...(e ? refusal(e) : []));
     shown = e;
+    if (e) error.scrollIntoView({ block: "end", behavior: "instant" }); // above the buttons, which stay
   };
   d.ready = (yes) => { if (main) main.disabled = !yes; };
   let busy = false;
