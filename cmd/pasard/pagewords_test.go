@@ -7,7 +7,7 @@ func (b *browser) says(expression string) string {
 	b.t.Helper()
 	return eval[string](b, `(async () => {
 		const m = {};
-		for (const name of ["another", "attempts", "facts", "format", "hue", "jobfilter", "jobrow"]) Object.assign(m, {[name]: await import("/assets/" + name + ".js")});
+		for (const name of ["another", "attempts", "facts", "format", "hue", "jobfilter", "jobrow", "verdict"]) Object.assign(m, {[name]: await import("/assets/" + name + ".js")});
 		const job = (more) => ({id: 7, name: "train", tags: [], state: "running", created: "2026-11-30T08:00:00Z", queue_time: "2026-11-30T08:00:00Z", attempts: [], progress: null, run_time: null,
 			est_runtime: null, est_source: null, remaining: null, group: null, index: null, params: null, lost: {queue_wait: 0, preemptions: 0, failures: 0, known: true}, projected: {}, waiting: null,
 			submitter: "ada", by: null, reason: null, note: null, machine: null, command: "python train.py", summary: null, verdict: null, gpus: [], claim: {kind: "none", gpus: 0, mem: null}, bid: 1000, ...more});
@@ -41,6 +41,11 @@ func TestWordsOfThePagesInABrowser(t *testing.T) {
 		{"when a job like one may begin", `["2190-01-02T03:04:05Z", "2020-01-02T03:04:05Z"].map((begin) => m.another.another(job({begin, argv: ["x"], grace: 120, after: [], retries: {max: 0, used: 0, on: null}}))).map(({begin}) => begin && new Date(begin).toISOString()).join()`,
 			"2190-01-02T03:04:05.000Z,"},
 		{"what goes along of a plain one", `m.another.along(job({preemptible: true, retries: {max: 0, used: 0, on: null}})).says.length`, "0"},
+		{"a hint that a button is there for", `m.verdict.hints(7, {hint: "` + "`pasar restart` queues it again" + `"})`, "null"},
+		{"a hint beside one that a button is there for", `m.verdict.hints(7, {hint: "somebody sent it; ` + "`pasar restart` queues it again" + `\nlook"}).innerText`, "Hint: somebody sent itHint: look"},
+		{"a hint that says more than a button", `m.verdict.hints(7, {hint: "` + "`pasar restart --ram` gives it more" + `"}).innerText`, "Hint: pasar restart --ram gives it more"},
+		{"a hint of what has no button", `m.verdict.hints(7, {hint: "` + "`pasar gpus` says more, `pasar restart` starts it on another" + `"}).innerText`, "Hint: pasar gpus says more, pasar restart 7 starts it on another"},
+		{"sentences", `["a claim is too large", "pasar doesn't answer", "33 tags; at most 32", "time: no", "it is so.", "gpu_type is long"].map(m.format.sentence).join(" ")`, "A claim is too large. pasar doesn't answer. 33 tags; at most 32. Time: no. It is so. gpu_type is long."},
 		{"a state that there isn't", `m.jobfilter.mistaken(m.jobfilter.parse("state:bogus"))`, "There is no state “bogus”. The states are awaiting, queued, starting, running, stopping, paused, completed, failed and cancelled."},
 	} {
 		if got := b.says(c.expression); got != c.want {

@@ -38,6 +38,12 @@ func (h *home) startWebWith(change func(*exec.Cmd)) string {
 	}
 	addr := l.Addr().String()
 	_ = l.Close()
+	return h.startWebAt(addr, change)
+}
+
+// startWebAt is startWebWith at an address.
+func (h *home) startWebAt(addr string, change func(*exec.Cmd)) string {
+	h.t.Helper()
 	h.spawnWith(func(c *exec.Cmd) {
 		c.Env = append(c.Env, "PASAR_ADDRESS="+addr)
 		change(c)

@@ -78,6 +78,11 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !s.links.use(r.URL.Query().Get("code"), s.Now()) {
+		// Who comes back to a link, or follows it again, has what it gave: the pages, which the cookie alone is enough for.
+		if cookie, _ := s.keys.shown(r, s.Now()); cookie && visits(r) {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return nil
+		}
 		s.sendAway(w, r, http.StatusForbidden, refuse(ipc.CodeNotAllowed, "`pasar web` makes another", "this link was used already, or is too old"))
 		return nil
 	}

@@ -48,3 +48,26 @@ func TestABrowserThatIsNotSignedInIsToldHowInAPage(t *testing.T) {
 		t.Errorf("an old link: %q", w.Body)
 	}
 }
+
+// A step back, or a second click, leads to a used link: whoever is signed in has what it gave.
+func TestAUsedLinkLeadsABrowserThatIsSignedInToThePages(t *testing.T) {
+	s, _ := newServer(t)
+	cookie, _ := signIn(t, s)
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	for _, c := range []struct {
+		what   string
+		change func(*http.Request)
+		status int
+	}{
+		{"signed in", with([]*http.Cookie{cookie}, "Accept", browser), 303},
+		{"not signed in", with(nil, "Accept", browser), 403},
+		{"with another's cookie", with([]*http.Cookie{{Name: cookie.Name, Value: "00" + cookie.Value[2:]}}, "Accept", browser), 403},
+		{"a program", with([]*http.Cookie{cookie}), 403},
+		{"by a script of a page", with([]*http.Cookie{cookie}, "Accept", browser, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"), 403},
+	} {
+		w := ask(t, s, "GET", "/login?code=used", "", c.change)
+		if w.Code != c.status || (w.Header().Get("Location") == "/") != (c.status == 303) || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%s: %d %v", c.what, w.Code, w.Header())
+		}
+	}
+}

@@ -14,7 +14,7 @@ async function act(job, verb, done) {
     const a = await post(`/api/jobs/${job.id}/${verb}`, { request: requestID() });
     toast(`#${job.id} ${a.jobs?.[0]?.sentence ?? done}`);
   } catch (e) {
-    toast(e.hint ? `${e.message}. ${e.hint}` : e.message);
+    toast([e.message, e.hint].filter(Boolean).map(sentence).join(" "));
   }
 }
 

@@ -110,12 +110,13 @@ function events(each) {
 
 // stream listens to events until close. handlers are by the event's name and get the value; open and lost are told how
 // the connection is, which is made again when it ends, ever less often while it can't be. With resume the server goes on
-// behind the last event that came; else each connection begins anew. A WebSocket carries them: of other connections a
+// behind the last event that came; else each connection begins anew. That one is back is told to the page, as pasar:back. A WebSocket carries them: of other connections a
 // browser has six for all of its tabs.
 export function stream(path, handlers, { open = () => {}, lost = () => {}, resume = false } = {}) {
   let socket = null;
   let timer;
   let wait = 1000;
+  let away = false;
   let last = "";
   const s = {
     connect() {
@@ -130,11 +131,17 @@ export function stream(path, handlers, { open = () => {}, lost = () => {}, resum
         last = id;
         if (socket === own) handlers[name]?.(JSON.parse(data), { lastEventId: id });
       });
-      own.onopen = () => { wait = 1000; open(); };
+      own.onopen = () => {
+        wait = 1000;
+        open();
+        if (away) document.dispatchEvent(new Event("pasar:back"));
+        away = false;
+      };
       own.onmessage = (e) => { if (socket === own) read(e.data); };
       own.onclose = () => {
         if (socket !== own) return;
         socket = null;
+        away = true;
         lost();
         if (socket || !streams.has(s)) return;
         timer = setTimeout(s.connect, wait);

@@ -7,6 +7,7 @@ import { h } from "./dom.js";
 import * as dashboard from "./dashboard.js";
 import * as jobpage from "./jobpage.js";
 import { openSubmit } from "./submit.js";
+import { code } from "./verdict.js";
 
 // A page module has open(el, params), which fills el and returns { title, close(), keys }: keys are [key, what it does, f]. With
 // back it was left before, and is as it was then.
@@ -116,12 +117,14 @@ export async function mood() {
 setInterval(() => { if (!document.hidden) mood(); }, 15000);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) mood(); });
 
-// trouble says above every page that there is no connection; null: there is one.
+// trouble says over every page that there is no connection; null: there is one.
+let troubled = null;
 export function trouble(text) {
+  if (text === troubled) return;
+  troubled = text;
   const el = document.getElementById("trouble");
-  if (el.hidden === !text && el.textContent === (text ?? "")) return;
   el.hidden = !text;
-  el.textContent = text ?? "";
+  el.replaceChildren(...code(text ?? ""));
 }
 
 mood();

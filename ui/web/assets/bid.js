@@ -3,9 +3,21 @@
 import { patch, requestID } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
-import { active, finished } from "./format.js";
+import { active, finished, number as grouped } from "./format.js";
 import { fullName } from "./jobrow.js";
 import { Preview } from "./plan.js";
+
+const most = 1e9; // pasar's, either way
+
+// usualBid is that of a job of which none is said.
+export const usualBid = 1000;
+
+// wrongBid is what is wrong with a bid; null: nothing.
+export function wrongBid(text) {
+  if (!/^[+-]?[0-9]+$/.test(text)) return "A bid is a whole number.";
+  if (Number(text) > most) return `A bid is at most ${grouped(most)}.`;
+  return Number(text) < -most ? `A bid is at least −${grouped(most)}.` : null;
+}
 
 // openBid asks for a job's new bid; number is what the field has at first.
 export function openBid(job, number = job.bid) {
@@ -16,7 +28,8 @@ export function openBid(job, number = job.bid) {
   const request = requestID();
   const words = () => {
     const text = input.value.trim();
-    if (!/^[+-]?[0-9]{1,15}$/.test(text)) throw new Error("a bid is a whole number");
+    const wrong = wrongBid(text);
+    if (wrong) throw new Error(wrong);
     return { bid: Number(text), preempt: waits && preempt.checked };
   };
   const preview = new Preview(() => {
@@ -25,11 +38,12 @@ export function openBid(job, number = job.bid) {
   }, { idle: "Change the bid to see who would start when, wait longer or be stopped." });
   const need = job.waiting?.bid_needed ?? null;
   dialog({
+    preview,
     title: `Bid of #${job.id} ${fullName(job)}`, wide: true, action: "Bid",
     form: () => [
       h("p", { class: "faint" }, "Higher bids start first."),
       field("Bid", input, `a whole number; now it is ${job.bid}`),
-      need !== null && need > job.bid ? h("p", {}, h("button", { type: "button", class: "chip", onclick: () => { input.value = String(need); preview.soon(); } }, `Bid ${need}: enough to start earlier`)) : "",
+      need !== null && need > job.bid ? h("p", {}, h("button", { type: "button", class: "chip", onclick: () => { input.value = String(need); input.dispatchEvent(new Event("input", { bubbles: true })); } }, `Bid ${need}: enough to start earlier`)) : "",
       waits ? field("Preempt", preempt, "it may stop running jobs with a lower bid, once") : "",
       preview.el,
     ],

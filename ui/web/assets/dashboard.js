@@ -26,7 +26,7 @@ export function open(el, { back }) {
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
-    trouble(market.lost ? "The connection is lost; it is tried again. What is shown is as it was." : null);
+    trouble(market.lost ? "The connection is lost; it is tried again. What is shown is as it was. If pasar has stopped there, any `pasar` command on its machine starts it." : null);
     if (!market.known) return;
     if (page.hidden) {
       asking.remove();

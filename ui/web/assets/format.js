@@ -64,6 +64,12 @@ export function number(x) {
 // plural is a number with its noun.
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
+// sentence is what a refusal or a hint says as a sentence of its own. A name keeps its small letter, as pasar's.
+export function sentence(text) {
+  const whole = /^[a-z']+[ ,;:]/.test(text) && !text.startsWith("pasar ") ? text[0].toUpperCase() + text.slice(1) : text;
+  return whole === "" || /[.!?…]$/.test(whole) ? whole : `${whole}.`;
+}
+
 // claim is what a job asks for, in few letters: "1 GPU", "24 GiB", "2×24 GiB", "no GPU".
 export function claim(c) {
   let s = `${c.gpus} GPU${c.gpus > 1 ? "s" : ""}`;

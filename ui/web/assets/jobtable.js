@@ -45,7 +45,8 @@ export class JobTable {
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, [...this.heads.values()])),
       this.body);
     this.el = h("section", { class: "card jobcard", "aria-labelledby": "jobs-title" },
-      h("div", { class: "cardhead" }, h("h2", { id: "jobs-title" }, "Jobs"), this.count),
+      h("div", { class: "cardhead" }, h("h2", { id: "jobs-title" }, "Jobs"), this.count,
+        h("button", { type: "button", class: "chip totime", onclick: () => document.querySelector(".timeline .stage").focus() }, "Timeline ↓")),
       h("div", { class: "filters" }, this.input, this.past, this.chips, this.tagChips),
       this.table, this.nothing, this.more);
     this.body.addEventListener("focusin", (e) => this.choose(e.target.closest("tr")));
@@ -222,7 +223,7 @@ export class JobTable {
     const tags = new Map();
     for (const job of all) if (job.tags.length > 0) tags.set(job.tags[0], tags.get(job.tags[0]) ?? job);
     const named = new Set(this.words.filter((w) => w.kind === "tag" && !w.not).map((w) => w.text));
-    fill(this.tagChips, [...tags.keys()].slice(0, 8), (t) => h("button", { type: "button", class: "chip", onclick: () => this.tag(t) }, h("span", { class: "dot", "aria-hidden": "true" }), `@${t}`),
+    fill(this.tagChips, [...tags.keys()].slice(0, 8), (t) => h("button", { type: "button", class: "chip", title: `@${t}`, onclick: () => this.tag(t) }, h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "word" }, `@${t}`)),
       (el, t) => { el.firstChild.style.setProperty("--c", colour(tags.get(t))); press(el, named.has(t.toLowerCase())); });
     this.table.hidden = list.length === 0;
     this.nothing.hidden = list.length > 0;

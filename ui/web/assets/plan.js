@@ -1,7 +1,7 @@
 // What would happen: the answer of a dry run, in words and tables.
 
 import { h } from "./dom.js";
-import { late } from "./dialog.js";
+import { late, refusal } from "./dialog.js";
 import { bytes, claim, clock, moment, plural, span } from "./format.js";
 import { onGPUs, roughly } from "./jobrow.js";
 
@@ -39,7 +39,7 @@ export function planView(v, isNew = false) {
     h("p", { class: "faint" }, `claim: ${claim(v.claim)}${v.claim.limit > (v.claim.mem ?? 0) ? `, charged as ${bytes(v.claim.limit)} with its margin` : ""}`),
     v.stopped.length === 0 ? h("p", { class: "faint" }, "nobody would be stopped")
       : table(h("span", { class: "bad" }, `${plural(v.stopped.length, "job")} would be stopped, and queued again`), ["Job", "Bid", "Ran", "Would lose"], v.stopped.map((s) => [
-        `#${s.id} ${s.name}`, s.bid, span(Math.round(s.run_time ?? 0)), `${s.loses === null ? "not known: it reports no events" : `${span(Math.round(s.loses))} of work`}${s.pausable ? "; it is asked to save first" : ""}`])),
+        `#${s.id} ${s.name}`, s.bid, span(Math.round(s.run_time ?? 0)), h("span", { class: "lines" }, `${s.loses === null ? "not known: it reports no events" : `${span(Math.round(s.loses))} of work`}${s.pausable ? "; it is asked to save first" : ""}`)])),
     v.delayed.length === 0 ? h("p", { class: "faint" }, "nobody would wait longer")
       : table(h("span", { class: "warn" }, `${plural(v.delayed.length, "job")} would wait longer`), ["Job", "Later by", "Start"], v.delayed.map((d) => [
         `#${d.id} ${d.name}`, d.delay === null ? "not known" : roughly(d.delay), h("span", { title: moment(d.to) }, `${clock(d.from)} → ${d.to ? clock(d.to) : "not known"}`)])),
@@ -53,22 +53,53 @@ export class Preview {
   // ask answers with a dry run, or null with nothing to ask about: then idle is said. refused may take an error elsewhere.
   constructor(ask, { idle, isNew = false, refused = () => {} }) {
     this.el = h("div", { class: "preview", "aria-live": "polite" }, h("p", { class: "faint" }, idle));
+    this.idle = idle;
     this.number = 0;
+    this.lost = false; // the last answer is one that there is no connection
+    this.wrong = false; // an error is shown
+    this.hushed = false; // its dialog says it
     const run = async () => {
+      if (this.hushed) return;
       const number = ++this.number;
-      const show = (...nodes) => { if (number === this.number) this.el.replaceChildren(...nodes.flat().filter(Boolean)); };
+      const show = (e, ...nodes) => {
+        if (number !== this.number) return;
+        this.wrong = e !== null && !e.told;
+        this.lost = e?.status === 0;
+        this.el.replaceChildren(...nodes.flat().filter(Boolean));
+      };
       try {
         const v = await ask();
         if (number === this.number) refused(null);
-        show(v ? planView(v, isNew) : h("p", { class: "faint" }, idle));
+        show(null, v ? planView(v, isNew) : h("p", { class: "faint" }, idle));
       } catch (e) {
         if (number === this.number) refused(e); // it may say it in its own words
-        show(e.told ? h("p", { class: "faint" }, e.message) : h("p", { class: "error" }, h("strong", {}, e.message), e.hint ? ` ${e.hint}` : ""));
+        show(e, e.told ? h("p", { class: "faint" }, e.message) : h("p", { class: "error" }, refusal(e)));
       }
     };
     this.late = late(run);
   }
 
-  // soon asks, when nothing more has been typed for a moment.
-  soon() { this.number++; this.late(); }
+  // soon asks, when nothing more has been typed for a moment. What was wrong isn't said of what is there now.
+  soon() {
+    this.number++;
+    this.hushed = this.lost = false;
+    if (this.wrong) this.clear();
+    this.late();
+  }
+
+  // hush leaves it to the dialog to say an error.
+  hush(e) {
+    this.number++;
+    this.hushed = true;
+    this.lost = e.status === 0;
+    this.clear();
+  }
+
+  // back asks again what couldn't be asked while there was no connection.
+  back() { if (this.lost) this.soon(); }
+
+  clear() {
+    this.wrong = false;
+    this.el.replaceChildren(h("p", { class: "faint" }, this.idle));
+  }
 }

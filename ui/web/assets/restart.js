@@ -30,6 +30,7 @@ export function openRestart(job) {
   const request = requestID();
   const preview = new Preview(async () => foresee(job, f, hold, preempt), { idle: "When it would start isn't known beforehand.", isNew: true });
   const d = dialog({
+    preview,
     title: `Start #${job.id} ${fullName(job)} again`, wide: true, action: "Restart",
     form: () => [
       h("p", { class: "faint" }, "Fields that are left empty stay as they were."),

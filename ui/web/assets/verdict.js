@@ -24,10 +24,16 @@ export function code(text) {
   return text.split("`").map((part, i) => (i % 2 === 1 ? h("code", {}, part) : part));
 }
 
-// hints are what to do about an end; null: there is nothing to say.
+// buttons are what a button of the page does as well as the command of its name, in the words of hints.
+const buttons = { restart: "queues it again" };
+
+const onButton = (part) => Object.entries(buttons).some(([verb, does]) => part === `\`pasar ${verb}\` ${does}`);
+
+// hints are what to do about an end, beside what buttons say already; null: there is nothing to say.
 export function hints(id, d) {
-  if (!d?.hint) return null;
-  const lines = d.hint.split("\n").map((l) => l.replaceAll("`pasar restart`", `\`pasar restart ${id}\``));
+  const left = (d?.hint ?? "").split("\n").map((l) => l.split("; ").filter((part) => !onButton(part)).join("; ")).filter(Boolean);
+  if (left.length === 0) return null;
+  const lines = left.map((l) => l.replaceAll("`pasar restart`", `\`pasar restart ${id}\``));
   return h("div", { class: "hint" }, lines.map((l) => h("p", {}, h("strong", {}, "Hint: "), code(l))));
 }
 
