@@ -7,7 +7,7 @@ func (b *browser) says(expression string) string {
 	b.t.Helper()
 	return eval[string](b, `(async () => {
 		const m = {};
-		for (const name of ["another", "attempts", "facts", "format", "hue", "jobfilter", "jobrow", "verdict"]) Object.assign(m, {[name]: await import("/assets/" + name + ".js")});
+		for (const name of ["another", "api", "attempts", "facts", "format", "hue", "jobfilter", "jobrow", "verdict"]) Object.assign(m, {[name]: await import("/assets/" + name + ".js")});
 		const job = (more) => ({id: 7, name: "train", tags: [], state: "running", created: "2026-11-30T08:00:00Z", queue_time: "2026-11-30T08:00:00Z", attempts: [], progress: null, run_time: null,
 			est_runtime: null, est_source: null, remaining: null, group: null, index: null, params: null, lost: {queue_wait: 0, preemptions: 0, failures: 0, known: true}, projected: {}, waiting: null,
 			submitter: "ada", by: null, reason: null, note: null, machine: null, command: "python train.py", summary: null, verdict: null, gpus: [], claim: {kind: "none", gpus: 0, mem: null}, bid: 1000, ...more});
@@ -33,6 +33,7 @@ func TestWordsOfThePagesInABrowser(t *testing.T) {
 			attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60)]}), Date.parse("2026-11-30T08:10:30Z")))`, "1 attempt: ran 1m, waited 30s 540"},
 		{"one that was preempted", `m.attempts.life(job({state: "completed", lost: {queue_wait: 130}, attempts: [
 			{...attempt(1, "2026-11-30T08:00:10Z", "2026-11-30T08:01:10Z", 60), verdict: {reason: "preempted"}}, attempt(2, "2026-11-30T08:03:10Z", "2026-11-30T08:04:10Z", 60)]}), Date.now()).words`, "2 attempts: ran 2m, waited 2m10s"},
+		{"the request of a form", `((ask) => { const [a, b, c] = [ask({bid: 1}), ask({bid: 1}), ask({bid: 2})]; return a.bid === 1 && a.request.length > 20 && a.request === b.request && c.request !== a.request; })(m.api.asking())`, "true"},
 		{"a filter of a group", `((w) => m.jobfilter.matches(w, job({group: 20})) && !m.jobfilter.matches(w, job({id: 20})))(m.jobfilter.parse("group:20"))`, "true"},
 		{"a filter of what a row says", `((w) => m.jobfilter.matches(w, job({state: "failed", verdict: {reason: "oom_cuda", summary: "CUDA out of memory"}}), m.jobrow.says))(m.jobfilter.parse("CUDA memory"))`, "true"},
 		{"what goes along of a job for another like it", `JSON.stringify(m.another.along(job({by: "agent", index: 3, params: {lr: "1e-5"}, preemptible: false, retries: {max: 2, used: 1, on: ["oom", "gpu_xid"]},

@@ -57,6 +57,16 @@ export async function follow(e, failed) {
 // requestID makes a change safe to send again: it gets the first answer.
 export const requestID = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
+// asking is for a form: what it asks for gets an id, and the same one when the same is asked for again.
+export function asking() {
+  let [last, request] = ["", ""];
+  return (words) => {
+    const text = JSON.stringify(words);
+    if (text !== last) [last, request] = [text, requestID()];
+    return { ...words, request };
+  };
+}
+
 // query makes "?a=1&b" of an object without what is null, undefined or "".
 export function query(keys) {
   const q = new URLSearchParams();

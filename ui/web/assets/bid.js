@@ -1,6 +1,6 @@
 // A job's bid, and who would move for another one.
 
-import { patch, requestID } from "./api.js";
+import { asking, patch } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
 import { active, finished, number as grouped } from "./format.js";
@@ -25,7 +25,7 @@ export function openBid(job, number = job.bid) {
   const waits = !active(job);
   const input = h("input", { type: "text", inputmode: "numeric", value: String(number), autocomplete: "off", oninput: () => preview.soon() });
   const preempt = h("input", { type: "checkbox", onchange: () => preview.soon() });
-  const request = requestID();
+  const asked = asking();
   const words = () => {
     const text = input.value.trim();
     const wrong = wrongBid(text);
@@ -48,7 +48,7 @@ export function openBid(job, number = job.bid) {
       preview.el,
     ],
     act: async () => {
-      const v = await patch(`/api/jobs/${job.id}`, { ...words(), request });
+      const v = await patch(`/api/jobs/${job.id}`, asked(words()));
       return `#${job.id} ${v.jobs?.[0]?.sentence ?? "has its new bid"}`;
     },
   });

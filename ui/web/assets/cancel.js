@@ -1,6 +1,6 @@
 // Cancelling a job.
 
-import { post, requestID } from "./api.js";
+import { asking, post } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
 import { active, clock, finished, number, span } from "./format.js";
@@ -9,7 +9,7 @@ import { fullName } from "./jobrow.js";
 // openCancel has the person say yes.
 export function openCancel(job) {
   const now = h("input", { type: "checkbox" });
-  const request = requestID();
+  const asked = asking();
   dialog({
     title: `Cancel #${job.id} ${fullName(job)}?`, action: "Cancel job", danger: true,
     form: () => [
@@ -18,7 +18,7 @@ export function openCancel(job) {
       active(job) && field("Now, without the grace", now, "SIGKILL at once: nothing more is saved."),
     ].filter(Boolean),
     act: async () => {
-      const a = await post(`/api/jobs/${job.id}/cancel`, now.checked ? { now: true, request } : { request });
+      const a = await post(`/api/jobs/${job.id}/cancel`, asked(now.checked ? { now: true } : {}));
       return `#${job.id} ${a.jobs[0].sentence}`;
     },
   });

@@ -1,6 +1,6 @@
 // Starting a job that has ended once more, with other words.
 
-import { get, post, query, requestID } from "./api.js";
+import { asking, get, post, query } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
 import { bytes, span } from "./format.js";
@@ -27,7 +27,7 @@ export function openRestart(job) {
   const box = (name) => h("input", { type: "checkbox", name });
   const hold = box("hold");
   const preempt = box("preempt");
-  const request = requestID();
+  const asked = asking();
   const preview = new Preview(async () => foresee(job, f, hold, preempt), { idle: "When it would start isn't known beforehand.", isNew: true });
   const d = dialog({
     preview,
@@ -54,7 +54,7 @@ export function openRestart(job) {
     ].filter(Boolean),
     act: async () => {
       try {
-        await post(`/api/jobs/${job.id}/restart`, { ...words(f, hold, preempt), request });
+        await post(`/api/jobs/${job.id}/restart`, asked(words(f, hold, preempt)));
       } catch (e) {
         if (e.message.startsWith("the body: ")) { // a field, to who filled it in
           e.message = e.message.slice("the body: ".length);

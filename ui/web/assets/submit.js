@@ -2,7 +2,7 @@
 
 import { usualBid, wrongBid } from "./bid.js";
 import { along, another, lost } from "./another.js";
-import { post, requestID } from "./api.js";
+import { asking, post } from "./api.js";
 import { dialog, field } from "./dialog.js";
 import { h } from "./dom.js";
 import { number, sentence } from "./format.js";
@@ -137,7 +137,7 @@ export function openSubmit(like = null) {
     if (w.command[2] === "") w.command[2] = "true"; // when it would start doesn't depend on it
     return post("/api/jobs", { ...w, dry_run: true });
   }, { idle: "When it would start is shown here.", isNew: true, refused });
-  const request = requestID();
+  const asked = asking();
   if (filled.cwd === undefined) {
     try { filled.cwd = localStorage.getItem(kept) ?? ""; } catch { /* it may be forbidden */ }
   }
@@ -197,7 +197,7 @@ export function openSubmit(like = null) {
       }
       let job;
       try {
-        job = await post("/api/jobs", { ...words(), request });
+        job = await post("/api/jobs", asked(words()));
       } catch (e) {
         refused(e);
         d.querySelector("[aria-invalid]")?.focus();
