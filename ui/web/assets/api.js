@@ -108,10 +108,10 @@ function events(each) {
   };
 }
 
-// stream listens to events until close. handlers are by the event's name and get the value; open and lost are told how
-// the connection is, which is made again when it ends, ever less often while it can't be. With resume the server goes on
-// behind the last event that came; else each connection begins anew. A WebSocket carries them: of other connections a
-// browser has six for all of its tabs.
+// stream listens to events until close; connect goes on after that. handlers are by the event's name and get the value;
+// open and lost are told how the connection is, which is made again when it ends, ever less often while it can't be. With
+// resume the server goes on behind the last event that came; else each connection begins anew. A WebSocket carries them: of
+// other connections a browser has six for all of its tabs.
 export function stream(path, handlers, { open = () => {}, lost = () => {}, resume = false } = {}) {
   let socket = null;
   let timer;
@@ -120,6 +120,7 @@ export function stream(path, handlers, { open = () => {}, lost = () => {}, resum
   const s = {
     connect() {
       if (socket) return;
+      streams.add(s);
       clearTimeout(timer);
       const url = new URL(path, location.href);
       url.protocol = url.protocol.replace("http", "ws");
@@ -153,7 +154,6 @@ export function stream(path, handlers, { open = () => {}, lost = () => {}, resum
       s.rest();
     },
   };
-  streams.add(s);
   s.connect();
   return s;
 }

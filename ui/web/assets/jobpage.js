@@ -79,7 +79,6 @@ class JobPage {
     this.id = id;
     this.el = el;
     this.job = null;
-    this.round = 0; // how often it was seen to be started again
     this.stop = new AbortController();
     this.view = "output";
     this.wanted(new URLSearchParams(location.search));
@@ -196,7 +195,8 @@ class JobPage {
     const live = has && a.ended_at === null;
     this.tabs.choose(this.view);
     this.log.short(has && a.ended_at !== null && a.output !== null && a.output < 1500);
-    this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
+    this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt], (v) => (v ? this.log.show(job.id, v[0], job.attempts.length) : this.log.close()));
+    this.log.follow(job.attempts.length);
     this.once("terminal", has && this.view === "terminal" && [a.attempt, a.started_at !== null], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
     this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
     this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live, a.run_time !== null && a.run_time < 20) : this.usage.close()));
@@ -232,7 +232,6 @@ class JobPage {
   }
 
   update(job) {
-    if (this.job && finished(this.job) && !finished(job)) this.round++; // its output goes on
     this.job = job;
     const a = this.shown;
     document.title = `#${job.id} ${fullName(job)}: ${job.state} · pasar`;
