@@ -74,6 +74,8 @@ export function open(el, { id }) {
   };
 }
 
+const curves = 20; // attempts that a metric's curve is of, at most
+
 class JobPage {
   constructor(el, id) {
     this.id = id;
@@ -198,7 +200,7 @@ class JobPage {
     this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt], (v) => (v ? this.log.show(job.id, v[0], job.attempts.length) : this.log.close()));
     this.log.follow(job.attempts.length);
     this.once("terminal", has && this.view === "terminal" && [a.attempt, a.started_at !== null], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
-    this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
+    this.once("metrics", has && (this.chosen === null ? job.attempts.slice(-curves).map((x) => x.attempt) : [a.attempt]), (v) => (v ? this.metrics.show(job.id, v, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
     this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live, a.run_time !== null && a.run_time < 20) : this.usage.close()));
     if (latest && job.progress?.at !== this.reported) {
       this.reported = job.progress?.at;
