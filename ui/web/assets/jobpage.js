@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { become, copy, h, say } from "./dom.js";
-import { active, done, finished, mark, number, percent, since, span, words } from "./format.js";
+import { active, done, finished, gpus, left, mark, number, percent, since, span, words } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
 import { mood, trouble } from "./app.js";
@@ -230,6 +230,7 @@ class JobPage {
   tick() {
     for (const el of this.el.querySelectorAll("[data-since]")) say(el, span(Math.floor(since(el.dataset.since))));
     for (const el of this.el.querySelectorAll("[data-until]")) say(el, until(el.dataset.until));
+    this.progress(this.job);
     this.life();
   }
 
@@ -263,7 +264,7 @@ class JobPage {
   about() {
     const job = this.job;
     const parts = [`bid ${job.bid}`];
-    if (job.machine && active(job)) parts.push(`on ${job.machine}${job.gpus.length > 0 ? `, GPU ${job.gpus.map((g) => g.index).join(", ")}` : ""}`);
+    if (job.machine && active(job)) parts.push(`on ${[job.machine, gpus(job.gpus)].filter(Boolean).join(", ")}`);
     if (finished(job) && ran(job) !== null && job.state !== "completed") parts.push(`ran ${span(ran(job))}`);
     if (job.summary && !failed(job) && !job.waiting) parts.push(job.summary);
     return parts.join(" · ");
@@ -305,7 +306,8 @@ class JobPage {
     const words = [];
     if (p && p.step !== null) words.push(`step ${number(p.step)}${p.total ? ` of ${number(p.total)}` : ""}`);
     if (p?.rate) words.push(`${Number(p.rate.toPrecision(3))} steps/s`);
-    if (job.remaining > 0 && !finished(job)) words.push(`about ${span(roughly(job.remaining))} left`);
+    const rest = active(job) ? left(job) : job.remaining;
+    if (rest > 0 && !finished(job)) words.push(`about ${span(roughly(rest))} left`);
     if (!p) words.push("by its estimate: it reports no progress");
     become(body,
       part !== null && h("div", { class: "bar", role: "progressbar", "aria-valuenow": Math.round(100 * part), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress" },
