@@ -96,7 +96,7 @@ func (r *rule) verdict(e *Evidence) pasar.Verdict {
 		if v.Hint != "" {
 			v.Hint += "\n"
 		}
-		v.Hint += "it held a GPU and never used it: `--gpus 0` claims none, and starts sooner"
+		v.Hint += "it never used a GPU: `--gpus 0` claims none, and starts sooner"
 	}
 	if r.sure != nil {
 		v.Confidence = r.sure(e)

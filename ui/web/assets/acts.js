@@ -2,7 +2,7 @@
 
 import { post, requestID } from "./api.js";
 import { toast } from "./dom.js";
-import { active, finished } from "./format.js";
+import { active, finished, pausable } from "./format.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
 import { openRestart } from "./restart.js";
@@ -40,7 +40,7 @@ export function acts(job) {
   }
   add("Bid", openBid);
   if (job.state === "paused") add("Resume", resume, "primary");
-  if ((job.state === "running" || job.state === "starting") && (job.pausable || job.resume_command !== null)) add("Pause", pause);
+  if ((job.state === "running" || job.state === "starting") && pausable(job)) add("Pause", pause);
   if (job.state === "queued") {
     if (held(job)) add("Release", release, "primary");
     else {

@@ -118,10 +118,10 @@ function events(each) {
   };
 }
 
-// stream listens to events until close. handlers are by the event's name and get the value; open and lost are told how
-// the connection is, which is made again when it ends, ever less often while it can't be. With resume the server goes on
-// behind the last event that came; else each connection begins anew. That one is back is told to the page, as pasar:back. A WebSocket carries them: of other connections a
-// browser has six for all of its tabs.
+// stream listens to events until close; connect goes on after that. handlers are by the event's name and get the value;
+// open and lost are told how the connection is, which is made again when it ends, ever less often while it can't be; that it
+// is back is told to the page, as pasar:back. With resume the server goes on behind the last event that came; else each
+// connection begins anew. A WebSocket carries them: of other connections a browser has six for all of its tabs.
 export function stream(path, handlers, { open = () => {}, lost = () => {}, resume = false } = {}) {
   let socket = null;
   let timer;
@@ -131,6 +131,7 @@ export function stream(path, handlers, { open = () => {}, lost = () => {}, resum
   const s = {
     connect() {
       if (socket) return;
+      streams.add(s);
       clearTimeout(timer);
       const url = new URL(path, location.href);
       url.protocol = url.protocol.replace("http", "ws");
@@ -170,7 +171,6 @@ export function stream(path, handlers, { open = () => {}, lost = () => {}, resum
       s.rest();
     },
   };
-  streams.add(s);
   s.connect();
   return s;
 }

@@ -117,7 +117,10 @@ export async function mood() {
 setInterval(() => { if (!document.hidden) mood(); }, 15000);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) mood(); });
 
-// trouble says over every page that there is no connection; null: there is one.
+// lost is said while there is no connection.
+export const lost = "The connection is lost; it is tried again. What is shown is as it was. If pasar has stopped there, any `pasar` command on its machine starts it.";
+
+// trouble says over every page what is wrong; null: nothing is.
 let troubled = null;
 export function trouble(text) {
   if (text === troubled) return;

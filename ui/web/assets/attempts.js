@@ -1,9 +1,9 @@
 // The attempts of a job: its life in one bar, and a table of how each went.
 
 import { h, svg } from "./dom.js";
-import { bytes, finished, plural, since, span } from "./format.js";
+import { bytes, finished, gpus, plural, since, span } from "./format.js";
 import { failure, told } from "./verdict.js";
-import { gpus, when } from "./facts.js";
+import { when } from "./facts.js";
 
 const ms = (at) => new Date(at).getTime();
 

@@ -28,8 +28,9 @@ function real(css) {
 // A Chart is one small chart with its name, what its values come to, and a text for who can't see it.
 export class Chart {
   // series: [{ name, colour, dash }]; value writes one; x writes where.
-  constructor({ name, series, value, x, time, min, max, unit }) {
-    this.o = { name, series, value, x, time, min, max, unit };
+  // least is how high its axis is at least, unit which steps its axis may have.
+  constructor({ name, series, value, x, time, min, max, least, unit }) {
+    this.o = { name, series, value, x, time, min, max, least, unit };
     this.values = series.map(() => h("span", { class: "num" }));
     this.where = h("span", { class: "num" });
     this.place = h("div", { class: "plot", "aria-hidden": "true" });
@@ -53,9 +54,10 @@ export class Chart {
     this.plot = null;
   }
 
-  // set draws columns: where, then one for each series; null is a gap.
-  async set(data) {
+  // set draws columns: where, then one for each series; null is a gap. marks are what began where: [where, name].
+  async set(data, marks = []) {
     this.data = data;
+    this.marks = marks;
     this.sum();
     await uplot();
     if (this.closed || this.data !== data) return;
@@ -82,14 +84,42 @@ export class Chart {
         axis({ size: 58, gap: 4, space: 28, values: (_, at) => at.map((v) => (value === number ? tick(v) : value(v))), ...(this.o.unit ? { incrs: this.o.unit } : {}) }),
       ],
       series: [{}, ...series.map((s) => ({ stroke: () => real(s.colour), width: 1.6, dash: s.dash, points: { show: this.data[0].length < 2 }, spanGaps: false }))],
-      hooks: { setCursor: [() => this.point()] },
+      hooks: { setCursor: [() => this.point()], draw: [(u) => this.mark(u)] },
     }, this.data, this.place);
+  }
+
+  // mark draws a line at each mark, and its name where there is room.
+  mark(u) {
+    const c = u.ctx;
+    const { left, top, width, height } = u.bbox;
+    const px = devicePixelRatio;
+    let free = left;
+    c.save();
+    c.strokeStyle = c.fillStyle = real("var(--faint)");
+    c.lineWidth = px;
+    c.setLineDash([3 * px, 3 * px]);
+    c.font = `${10 * px}px system-ui, sans-serif`;
+    c.textAlign = "left";
+    c.textBaseline = "top";
+    for (const [where, name] of this.marks) {
+      const x = u.valToPos(where, "x", true);
+      const room = c.measureText(name).width + 8 * px;
+      const from = x + room > left + width ? x - room : x;
+      c.beginPath();
+      c.moveTo(x, top);
+      c.lineTo(x, top + height);
+      c.stroke();
+      if (from < free) continue;
+      c.fillText(name, from + 4 * px, top);
+      free = from + room;
+    }
+    c.restore();
   }
 
   range(min, max) {
     if (min === null || max === null) return [0, 1];
     const lo = this.o.min ?? min;
-    const hi = this.o.max ?? max;
+    const hi = this.o.max ?? Math.max(max, this.o.least ?? max);
     if (lo === hi) return [lo - Math.max(Math.abs(lo) * 0.1, 1e-6), hi + Math.max(Math.abs(hi) * 0.1, 1e-6)];
     const room = (hi - lo) * 0.06;
     return [this.o.min === undefined ? lo - room : lo, this.o.max === undefined ? hi + room : hi];
@@ -115,7 +145,7 @@ export class Chart {
       for (const v of all) [lo, hi] = [Math.min(lo, v), Math.max(hi, v)];
       return { name: s.name, last: value(all.at(-1)), lo: value(lo), hi: value(hi) };
     });
-    say(this.text, `: ${words.map((w) => (typeof w === "string" ? w : `${series.length > 1 ? `${w.name} ` : ""}last ${w.last}, from ${w.lo} to ${w.hi}`)).join("; ")}`);
+    say(this.text, `: ${words.map((w) => (typeof w === "string" ? w : `${series.length > 1 ? `${w.name} ` : ""}last ${w.last}, from ${w.lo} to ${w.hi}`)).join("; ")}${this.marks.map(([where, name]) => `; ${name} from ${this.o.x(where)} on`).join("")}`);
     this.last = words.map((w) => (typeof w === "string" ? "–" : w.last));
     if (!this.pointing) this.tell(this.last);
   }
@@ -139,7 +169,7 @@ export class Chart {
 
 const shown = 8; // metrics that are drawn unless more are asked for
 
-// Metrics are the charts of an attempt's metrics, one for each.
+// Metrics are the charts of a job's metrics, one for each, over some of its attempts.
 export class Metrics {
   // told is called when what was reported has come.
   constructor(told) {
@@ -148,10 +178,12 @@ export class Metrics {
     this.more = h("button", { type: "button", class: "small", hidden: true, onclick: () => { this.all = true; this.draw(); } });
     this.el = h("div", {}, this.grid, this.more);
     this.charts = new Map();
+    this.kept = new Map(); // what attempts reported that are over
   }
 
   close() {
     clearTimeout(this.timer);
+    this.timer = null;
     this.asked?.abort();
     for (const c of this.charts.values()) c.close();
     this.charts.clear();
@@ -159,18 +191,19 @@ export class Metrics {
     this.id = null;
   }
 
-  // show draws those of an attempt. names are those that are known already, so that there is room for them.
-  show(id, attempt, colour, names) {
+  // show draws those of attempts, of which all but the last are over. names are those that are known already, so that there
+  // is room for them.
+  show(id, attempts, colour, names) {
     this.close();
-    Object.assign(this, { id, attempt, colour, all: false, points: null, steps: true });
+    Object.assign(this, { id, attempts, colour, all: false, points: null, steps: true });
     this.more.hidden = true;
     this.room(names);
     this.load();
   }
 
-  // latest is the last progress of an attempt that is over; null: it reported none. nothing says that it reported nothing.
+  // latest is the last progress of the last attempt; null: it reported none. nothing says that none reported anything.
   get latest() {
-    const p = this.points?.findLast((x) => x.step !== null);
+    const p = this.points?.findLast((x) => x.step !== null && x.attempt === this.attempts.at(-1));
     return p ? { ...p, rate: null } : null;
   }
 
@@ -183,17 +216,50 @@ export class Metrics {
   }
 
   async load() {
-    const { id, attempt } = this;
+    const { id, attempts } = this;
     this.asked?.abort();
     this.asked = new AbortController();
     try {
-      const v = await get(`/api/jobs/${id}/metrics${query({ attempt })}`, this.asked.signal);
-      if (this.id !== id || this.attempt !== attempt) return;
-      this.points = v.points;
+      const points = await Promise.all(attempts.map((n) => this.reported(n)));
+      if (this.id !== id || this.attempts !== attempts) return;
+      this.points = points.flat();
       this.draw();
       this.told();
-    } catch { /* an attempt that reported nothing, or no connection: then it is asked for again */ }
+    } catch { /* no connection: it is asked for again */ }
   }
+
+  // reported is what an attempt reported; of one that reported nothing, or of which nothing is known any more, nothing.
+  async reported(attempt) {
+    if (this.kept.has(attempt)) return this.kept.get(attempt);
+    const over = attempt !== this.attempts.at(-1);
+    let points = [];
+    try {
+      points = (await get(`/api/jobs/${this.id}/metrics${query({ attempt })}`, this.asked.signal)).points.map((p) => ({ ...p, attempt }));
+    } catch (e) {
+      if (!(e.status >= 400 && e.status < 500)) throw e;
+    }
+    if (over) this.kept.set(attempt, points);
+    return points;
+  }
+
+  // whole is the curve of all attempts, and where those after the first began. What an attempt did again, since it went on
+  // from further back, counts as it was done last.
+  whole() {
+    let points = this.points;
+    if (this.steps) {
+      let from = Infinity;
+      points = this.attempts.toReversed().map((n) => {
+        const own = this.points.filter((p) => p.attempt === n);
+        const some = own.filter((p) => p.step < from);
+        for (const p of own) from = Math.min(from, p.step);
+        return some;
+      }).reverse().flat();
+    }
+    const marks = points.filter((p, i) => i > 0 && p.attempt !== points[i - 1].attempt && (this.steps || p.at)).map((p) => [this.where(p), `attempt ${p.attempt}`]);
+    return { points, marks };
+  }
+
+  where(p) { return this.steps ? p.step : new Date(p.at) / 1000; }
 
   room(names) {
     for (const name of names.slice(0, this.all ? Infinity : shown)) {
@@ -218,12 +284,13 @@ export class Metrics {
     this.room(list);
     this.more.hidden = this.all || list.length <= shown;
     say(this.more, `Show all ${list.length} metrics`);
+    const whole = this.whole();
     for (const [name, c] of this.charts) {
-      const points = this.points.filter((p) => p.metrics?.[name] !== undefined && (this.steps || p.at));
-      const xs = points.map((p) => (this.steps ? p.step : new Date(p.at) / 1000));
+      const points = whole.points.filter((p) => p.metrics?.[name] !== undefined && (this.steps || p.at));
+      const xs = points.map((p) => this.where(p));
       const sorted = xs.every((x, i) => i === 0 || x >= xs[i - 1]); // a program may have begun again
       const order = sorted ? xs.map((_, i) => i) : xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
-      c.set([order.map((i) => xs[i]), order.map((i) => points[i].metrics[name])]);
+      c.set([order.map((i) => xs[i]), order.map((i) => points[i].metrics[name])], whole.marks.filter(([x]) => x > xs[0] && x <= Math.max(...xs)));
     }
   }
 }
@@ -251,8 +318,7 @@ export class Usage {
     this.close();
     Object.assign(this, { id, attempt, live, brief });
     const time = (x) => clock(x * 1000);
-    const i = 2 ** 20;
-    this.memory = new Chart({ name: "Memory", time: true, x: time, min: 0, value: bytes, unit: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576].map((n) => n * i),
+    this.memory = new Chart({ name: "Memory", time: true, x: time, min: 0, least: 2 ** 20, value: bytes, unit: Array.from({ length: 31 }, (_, i) => 2 ** (10 + i)),
       series: [{ name: "GPU", colour: "var(--hue-2)" }, { name: "host", colour: "var(--hue-3)" }] });
     this.use = new Chart({ name: "GPU use", time: true, x: time, min: 0, max: 100, value: percent, series: [{ name: "use", colour: "var(--hue-4)" }] });
     this.charts = [this.memory, this.use];

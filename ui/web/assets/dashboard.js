@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { Market } from "./market.js";
-import { mood, trouble } from "./app.js";
+import { lost, mood, trouble } from "./app.js";
 import { Cloud } from "./cloud.js";
 import { JobTable } from "./jobtable.js";
 import { Tiles } from "./tiles.js";
@@ -26,7 +26,7 @@ export function open(el, { back }) {
   el.append(h("h1", { class: "unseen" }, "The market"), asking, page);
 
   market.listen((changed) => {
-    trouble(market.lost ? "The connection is lost; it is tried again. What is shown is as it was. If pasar has stopped there, any `pasar` command on its machine starts it." : null);
+    trouble(market.lost ? lost : null);
     if (!market.known) return;
     if (page.hidden) {
       asking.remove();

@@ -61,15 +61,24 @@ export class Events {
     this.note.hidden = list.length > 0;
     if (list.length === 0) this.note.textContent = "Nothing has happened yet.";
     const some = this.all ? list : list.slice(0, atFirst);
+    const saves = this.events.filter((e) => e.kind === "checkpoint" && e.path);
     const attempts = new Set(this.events.map((e) => e.attempt).filter((n) => n !== null));
     become(this.list, some.map((e, i) => [
       h("li", { class: e.kind === "ended" && e.state === "failed" ? "bad" : null },
-        when(e.at), h("span", {}, attempts.size > 1 && this.only === null && e.attempt !== null ? h("span", { class: "faint" }, `attempt ${e.attempt}: `) : null, links(text(e)))),
+        when(e.at), h("span", {}, attempts.size > 1 && this.only === null && e.attempt !== null ? h("span", { class: "faint" }, `attempt ${e.attempt}: `) : null, saved(e, saves[saves.indexOf(e) - 1]) ?? links(text(e)))),
       this.left > 0 && i === list.length - 2 && h("li", { class: "faint" }, h("span", {}, "…"), h("span", {}, `${plural(this.left, "event")} left out`)),
     ]));
     this.more.hidden = this.all || list.length <= atFirst;
     this.more.textContent = `Show all ${list.length}`;
   }
+}
+
+// saved is a checkpoint without the directory that it is in, and without its path if that is as the one's before; null: it
+// is no such event. The title has all of it.
+function saved(e, before) {
+  if (e.kind !== "checkpoint" || !e.path || !e.sentence?.endsWith(` to ${e.path}`)) return null;
+  const words = e.sentence.slice(0, -` to ${e.path}`.length);
+  return h("span", { title: e.sentence }, e.path === before?.path ? words : `${words} to ${e.path.slice(e.path.lastIndexOf("/", e.path.length - 2) + 1)}`);
 }
 
 function text(e) {

@@ -1,13 +1,10 @@
 // What there is to know of a job: what it asks for, its times, its memory, what it was submitted with.
 
 import { h } from "./dom.js";
-import { active, bytes, clock, ended, finished, moment, number, plural, since, span, started } from "./format.js";
+import { active, bytes, clock, ended, finished, gpus, moment, number, pausable, plural, since, span, started } from "./format.js";
 
 // when is a time of day, with all of it on a closer look.
 export const when = (at) => (at ? h("time", { datetime: at, title: moment(at) }, clock(at)) : "–");
-
-// gpus is "GPU 0", or "GPUs 0, 1"; nothing for none.
-export const gpus = (refs) => (refs.length === 0 ? "" : `${refs.length === 1 ? "GPU" : "GPUs"} ${refs.map((g) => g.index).join(", ")}`);
 
 // until is how long it is to a time, no more exact than what is only expected may be.
 export function until(at) {
@@ -36,7 +33,7 @@ export function claims(c) {
   else if (c.auto) s = `as much GPU memory as such jobs have used on ${c.gpus === 1 ? "one GPU" : `${gpu} GPUs`}`;
   else s = c.gpus === 1 ? "one whole GPU" : `${gpu} whole GPUs`;
   if (c.type) s += ` of type ${c.type}`;
-  if (c.ids?.length) s += ` (GPU ${c.ids.join(", ")})`;
+  if (c.ids?.length) s += ` (GPU${c.ids.length > 1 ? "s" : ""} ${c.ids.join(",")})`;
   if (c.external === "avoid") s += " that nobody else uses";
   if (c.limit !== null && c.limit > (c.mem ?? 0)) s += `, charged as ${bytes(c.limit)} with its margin`;
   if (c.ram !== null) s += ` and ${bytes(c.ram)} of host memory`;
@@ -87,6 +84,7 @@ export function facts(job) {
   row("Retries", job.retries.max > 0 && `${job.retries.used} of ${job.retries.max} used${job.retries.on ? `, for ${job.retries.on.join(", ")}` : ""}`);
   row("Time limit", job.time_limit !== null && job.time_limit > 0 && `${span(job.time_limit)} for each attempt`);
   row("Grace", span(job.grace));
+  if (active(job) && c && !pausable(job)) row("Pause", "it saves, but doesn't say that it can pause: submit such programs with ", h("code", {}, "--pausable"), " or ", h("code", {}, "--resume-command"));
   row("Resumes by", job.resume_command !== null && h("code", {}, job.resume_command));
   if (!finished(job) && !job.preemptible) row("Preemptible", "no: it is never stopped for another job");
   if (job.tags.length > 0) row("Tags", job.tags.map((t) => [h("a", { class: "tag", href: `/?q=${encodeURIComponent(`@${t}`)}` }, t), " "]));

@@ -70,6 +70,9 @@ export function sentence(text) {
   return whole === "" || /[.!?…]$/.test(whole) ? whole : `${whole}.`;
 }
 
+// gpus is which a job is on: "GPU 0", "GPUs 0,1"; nothing for none.
+export const gpus = (refs) => (!refs?.length ? "" : `GPU${refs.length > 1 ? "s" : ""} ${refs.map((g) => g.index).join(",")}`);
+
 // claim is what a job asks for, in few letters: "1 GPU", "24 GiB", "2×24 GiB", "no GPU".
 export function claim(c) {
   let s = `${c.gpus} GPU${c.gpus > 1 ? "s" : ""}`;
@@ -83,6 +86,9 @@ export const states = ["awaiting", "queued", "starting", "running", "stopping", 
 export const finished = (job) => job.state === "completed" || job.state === "failed" || job.state === "cancelled";
 export const active = (job) => job.state === "starting" || job.state === "running" || job.state === "stopping";
 
+// pausable says whether a job was said to leave when it is asked to pause.
+export const pausable = (job) => job.pausable || job.resume_command !== null;
+
 const marks = { awaiting: "?", queued: "○", starting: "●", running: "●", stopping: "◌", paused: "‖", completed: "✓", failed: "✗", cancelled: "–" };
 
 // mark is a state in one sign.
@@ -92,12 +98,18 @@ export const mark = (state) => marks[state] ?? "?";
 export const started = (job) => { const a = job.attempts.at(-1); return a ? a.started_at ?? a.launched_at : null; };
 export const ended = (job) => (finished(job) ? job.attempts.at(-1)?.ended_at ?? null : null);
 
+// left is the time that is expected to remain of a job that runs, now, in seconds: not above 0 once it is over; null: not
+// known.
+export function left(job) {
+  return job.remaining > 0 && job.projected.finish ? (new Date(job.projected.finish) - Date.now()) / 1000 : job.remaining;
+}
+
 // done is how far a job is, 0 to 1; null: not known. By its estimate it is as far as what remains says: what ran before
 // somebody restarted it doesn't count.
 export function done(job) {
   const p = job.progress;
   if (p && p.step !== null && p.total) return Math.min(1, Math.max(0, p.step / p.total));
-  if (job.state === "running" && job.run_time !== null && job.est_runtime) return Math.min(0.99, Math.max(0, 1 - (job.remaining ?? 0) / job.est_runtime));
+  if (job.state === "running" && job.run_time !== null && job.est_runtime) return Math.min(0.99, Math.max(0, 1 - (left(job) ?? 0) / job.est_runtime));
   return null;
 }
 

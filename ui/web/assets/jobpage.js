@@ -2,10 +2,10 @@
 
 import { get } from "./api.js";
 import { become, copy, h, say } from "./dom.js";
-import { active, done, finished, mark, number, percent, since, span, words } from "./format.js";
+import { active, done, finished, gpus, left, mark, number, percent, since, span, words } from "./format.js";
 import { colour } from "./hue.js";
 import { Market } from "./market.js";
-import { mood, trouble } from "./app.js";
+import { lost, mood, trouble } from "./app.js";
 import { acts } from "./acts.js";
 import { bar, table } from "./attempts.js";
 import { openBid } from "./bid.js";
@@ -74,12 +74,13 @@ export function open(el, { id }) {
   };
 }
 
+const curves = 20; // attempts that a metric's curve is of, at most
+
 class JobPage {
   constructor(el, id) {
     this.id = id;
     this.el = el;
     this.job = null;
-    this.round = 0; // how often it was seen to be started again
     this.stop = new AbortController();
     this.view = "output";
     this.wanted(new URLSearchParams(location.search));
@@ -156,7 +157,7 @@ class JobPage {
     this.update(job);
     this.market = new Market({ job: this.id });
     this.market.listen(() => {
-      trouble(this.market.lost ? "The connection is lost; it is tried again." : null);
+      trouble(this.market.lost ? lost : null);
       const now = this.market.jobs.get(this.id);
       if (now) this.update(now);
       mood();
@@ -196,9 +197,10 @@ class JobPage {
     const live = has && a.ended_at === null;
     this.tabs.choose(this.view);
     this.log.short(has && a.ended_at !== null && a.output !== null && a.output < 1500);
-    this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt, this.round], (v) => (v ? this.log.show(job.id, v[0]) : this.log.close()));
+    this.once("output", has && this.view === "output" && [this.chosen === null ? null : a.attempt], (v) => (v ? this.log.show(job.id, v[0], job.attempts.length) : this.log.close()));
+    this.log.follow(job.attempts.length);
     this.once("terminal", has && this.view === "terminal" && [a.attempt, a.started_at !== null], (v) => (v ? this.terminal.show(job.id, a.attempt, live) : this.terminal.close()));
-    this.once("metrics", has && [a.attempt], (v) => (v ? this.metrics.show(job.id, a.attempt, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
+    this.once("metrics", has && (this.chosen === null ? job.attempts.slice(-curves).map((x) => x.attempt) : [a.attempt]), (v) => (v ? this.metrics.show(job.id, v, colour(job), latest ? Object.keys(job.progress?.metrics ?? {}).sort() : []) : this.metrics.close()));
     this.once("usage", has && [a.attempt, live], (v) => (v ? this.usage.show(job.id, a.attempt, live, a.run_time !== null && a.run_time < 20) : this.usage.close()));
     if (latest && job.progress?.at !== this.reported) {
       this.reported = job.progress?.at;
@@ -228,11 +230,11 @@ class JobPage {
   tick() {
     for (const el of this.el.querySelectorAll("[data-since]")) say(el, span(Math.floor(since(el.dataset.since))));
     for (const el of this.el.querySelectorAll("[data-until]")) say(el, until(el.dataset.until));
+    this.progress(this.job);
     this.life();
   }
 
   update(job) {
-    if (this.job && finished(this.job) && !finished(job)) this.round++; // its output goes on
     this.job = job;
     const a = this.shown;
     document.title = `#${job.id} ${fullName(job)}: ${job.state} · pasar`;
@@ -262,7 +264,7 @@ class JobPage {
   about() {
     const job = this.job;
     const parts = [`bid ${job.bid}`];
-    if (job.machine && active(job)) parts.push(`on ${job.machine}${job.gpus.length > 0 ? `, GPU ${job.gpus.map((g) => g.index).join(", ")}` : ""}`);
+    if (job.machine && active(job)) parts.push(`on ${[job.machine, gpus(job.gpus)].filter(Boolean).join(", ")}`);
     if (finished(job) && ran(job) !== null && job.state !== "completed") parts.push(`ran ${span(ran(job))}`);
     if (job.summary && !failed(job) && !job.waiting) parts.push(job.summary);
     return parts.join(" · ");
@@ -304,7 +306,8 @@ class JobPage {
     const words = [];
     if (p && p.step !== null) words.push(`step ${number(p.step)}${p.total ? ` of ${number(p.total)}` : ""}`);
     if (p?.rate) words.push(`${Number(p.rate.toPrecision(3))} steps/s`);
-    if (job.remaining > 0 && !finished(job)) words.push(`about ${span(roughly(job.remaining))} left`);
+    const rest = active(job) ? left(job) : job.remaining;
+    if (rest > 0 && !finished(job)) words.push(`about ${span(roughly(rest))} left`);
     if (!p) words.push("by its estimate: it reports no progress");
     become(body,
       part !== null && h("div", { class: "bar", role: "progressbar", "aria-valuenow": Math.round(100 * part), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress" },

@@ -1,7 +1,7 @@
 // A job's row in the table.
 
 import { h, say } from "./dom.js";
-import { active, claim, clock, done, ended, finished, mark, moment, number, since, span, typed } from "./format.js";
+import { active, claim, clock, done, ended, finished, gpus, left, mark, moment, number, since, span, typed } from "./format.js";
 import { colour } from "./hue.js";
 import { openBid } from "./bid.js";
 import { openCancel } from "./cancel.js";
@@ -52,15 +52,13 @@ export function progress(p) {
   return parts.join(", ");
 }
 
-export const onGPUs = (gpus) => (!gpus?.length ? "" : `${gpus.length > 1 ? "GPUs" : "GPU"} ${gpus.map((g) => g.index).join(",")}`);
-
 // about is what a row says of a job beside its other columns.
 function about(job, several) {
   const parts = [];
-  if (job.waiting) return job.waiting.sentence;
+  if (job.waiting) return job.waiting.sentence.replaceAll("`", "");
   if (job.state === "running" || job.state === "starting") {
     if (several && job.machine) parts.push(job.machine);
-    parts.push(onGPUs(job.gpus));
+    parts.push(gpus(job.gpus));
     if (job.progress) parts.push(progress(job.progress));
     if (job.over_limit) parts.push("over its memory limit");
     return parts.filter(Boolean).join(", ") || job.summary || typed(job);
@@ -83,8 +81,8 @@ export const says = (job, several) => [fullName(job), claim(job.claim), `${job.b
 function when(job) {
   if (active(job)) {
     const t = ran(job);
-    const left = job.remaining === null || !job.attempts.at(-1)?.started_at ? null : job.projected.finish ? (new Date(job.projected.finish) - Date.now()) / 1000 : job.remaining;
-    return [t === null ? "–" : span(Math.floor(t)), left === null ? (job.est_runtime !== null && Math.max(t, job.run_time ?? 0) > job.est_runtime ? "over its estimate" : "") : left > 0 && job.remaining > 0 ? `${roughly(left)} left` : "over its estimate"];
+    const rest = job.attempts.at(-1)?.started_at ? left(job) : null;
+    return [t === null ? "–" : span(Math.floor(t)), rest === null ? (job.est_runtime !== null && Math.max(t, job.run_time ?? 0) > job.est_runtime ? "over its estimate" : "") : rest > 0 ? `${roughly(rest)} left` : "over its estimate"];
   }
   if (finished(job)) return [span(job.run_time), ended(job) ? clock(ended(job)) : ""];
   if (job.projected.start) {
@@ -155,17 +153,17 @@ export class Row {
     say(this.about, text);
     if (this.about.title !== text) this.about.title = text;
     this.tick();
-    const part = active(job) ? done(job) : null;
+  }
+
+  // tick brings the times up to now, and the bar with them.
+  tick() {
+    const part = active(this.job) ? done(this.job) : null;
     const width = part === null ? "" : `${Math.round(part * 1000) / 10}%`;
     if (width !== this.width) {
       this.width = width;
       this.bar.hidden = width === "";
       this.fill.style.inlineSize = width;
     }
-  }
-
-  // tick brings the times up to now.
-  tick() {
     const [time, rest] = when(this.job);
     say(this.time, time);
     say(this.rest, rest);

@@ -2,7 +2,7 @@
 
 import { follow, get, query, stream } from "./api.js";
 import { frame, h, say, toast } from "./dom.js";
-import { plural } from "./format.js";
+import { bytes, plural } from "./format.js";
 
 const most = 5000; // lines in the page; older ones are dropped
 const atFirst = 1000;
@@ -71,21 +71,46 @@ export class LogView {
     this.empty.hidden = false;
   }
 
-  // show follows the output of a job: of one attempt, or with null of the latest and then of those that follow.
-  show(id, attempt) {
+  // show follows the output of a job: of one attempt, or with null of the latest and then of those that follow. attempts is
+  // how many attempts there are.
+  show(id, attempt, attempts) {
     this.close();
     this.clear();
     this.id = id;
     this.only = attempt;
+    this.attempts = this.asked = attempts;
     this.text.setAttribute("aria-label", `Output of #${id}${attempt === null ? "" : `, attempt ${attempt}`}`);
     this.raw.href = `/api/jobs/${id}/logs${query({ raw: true, attempt })}`;
     this.source = stream(`/api/jobs/${id}/logs${query({ follow: true, lines: atFirst, attempt })}`, {
       line: (v, e) => { this.last = null; this.first ??= [v.line, e.lastEventId, Date.now()]; this.got++; this.put(v); },
       partial: (v) => { this.last = v; this.flush(); },
       attempt: (v) => { if (this.attempt !== 0 && this.attempt !== v.attempt) this.put({ note: `attempt ${v.attempt}` }); this.attempt = v.attempt; },
+      gap: (v) => this.put({ note: `${bytes(v.to - v.from)} of output are not to be had` }),
       lagged: () => this.put({ note: "lines were left out: this page was too slow for them" }),
-      end: () => { this.ended = true; this.source?.close(); this.flush(); },
+      end: (v) => {
+        this.ended = true;
+        this.asked = Math.max(this.asked, v.attempt ?? 0);
+        this.source?.close();
+        this.flush();
+        this.goOn();
+      },
     }, { open: () => { this.opened = true; this.flush(); }, lost: () => { if (!this.opened) this.refused(); }, resume: true });
+  }
+
+  // follow is told how many attempts there are by now.
+  follow(attempts) {
+    this.attempts = attempts;
+    this.goOn();
+  }
+
+  // goOn goes on behind what is here when the output ended with the job, or while it was paused, and another attempt has
+  // begun since. Each is asked for once: one that never ran has no output.
+  goOn() {
+    if (!this.source || !this.ended || this.only !== null || this.attempts <= this.asked) return;
+    this.asked = this.attempts;
+    this.opened = this.ended = false;
+    if (this.count === 0) say(this.empty, "…");
+    this.source.connect();
   }
 
   // short says that there is little to show, and no more to come.

@@ -2,8 +2,8 @@
 
 import { h } from "./dom.js";
 import { late, refusal } from "./dialog.js";
-import { bytes, claim, clock, moment, plural, span } from "./format.js";
-import { onGPUs, roughly } from "./jobrow.js";
+import { bytes, claim, clock, gpus, moment, plural, span } from "./format.js";
+import { roughly } from "./jobrow.js";
 
 const most = 8; // rows of a table
 
@@ -18,7 +18,7 @@ function planned(j) {
   if (j.now) text = "would start now";
   else if (j.start && new Date(j.start) <= Date.now() && !j.waiting && j.sentence) return j.sentence; // it runs
   else if (j.start) text = `would start ${soon(j.start)}`;
-  if (j.gpus?.length) text += ` on ${onGPUs(j.gpus)}`;
+  if (j.gpus?.length) text += ` on ${gpus(j.gpus)}`;
   if (j.finish) text += `, and end ${soon(j.finish)}`;
   const why = j.now ? "" : j.waiting ? j.waiting.sentence : j.sentence;
   return why ? `${text}: ${why}` : text;

@@ -43,6 +43,7 @@ function styled(sheets) {
 
 const largest = 14; // pixels of the font
 const smallest = 8; // below it the terminal is scrolled instead
+const beside = 28; // pixels of the frame's width: its padding, and the scrollbar's room
 const font = 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 let cell;
@@ -275,7 +276,7 @@ export class TerminalView {
   // room is the size that fits the pane.
   room() {
     const c = measure();
-    const width = this.box.clientWidth - 16;
+    const width = this.box.clientWidth - beside;
     const size = width < 500 ? 11 : largest;
     return { cols: Math.max(20, Math.floor(width / (c.width * size))), rows: Math.max(10, Math.min(60, Math.floor(this.height() / (c.height * size)))) };
   }
@@ -292,7 +293,7 @@ export class TerminalView {
         this.resizing = setTimeout(() => { if (this.holder) this.send({ resize: this.room() }); }, 150);
       }
     }
-    const size = Math.floor(2 * (this.box.clientWidth - 16) / (this.term.cols * measure().width)) / 2;
+    const size = Math.floor(2 * (this.box.clientWidth - beside) / (this.term.cols * measure().width)) / 2;
     const fontSize = Math.max(smallest, Math.min(largest, size));
     if (this.term.options.fontSize !== fontSize) this.term.options.fontSize = fontSize;
   }
