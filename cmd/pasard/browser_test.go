@@ -240,6 +240,15 @@ func (b *browser) read(selector, part string) {
 	b.until(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.innerText.includes(%s))`, js(selector), js(part)))
 }
 
+// settle waits until nothing of a page has moved for a while: what is fetched for it pushes the rest down.
+func (b *browser) settle(selector string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(async () => {
+		const at = () => [...document.querySelectorAll(%s)].map((e) => { const r = e.getBoundingClientRect(); return [r.top + scrollY, r.left, r.height]; }).join();
+		for (let was = at(), same = 0; same < 12; same = at() === was ? same + 1 : 0) { was = at(); await new Promise((done) => setTimeout(done, 60)); }
+		return true; })()`, js(selector)))
+}
+
 // click waits for a control, and presses it as a pointer does: in its middle, where it must not be covered.
 func (b *browser) click(selector, text string) {
 	b.t.Helper()
@@ -248,7 +257,13 @@ func (b *browser) click(selector, text string) {
 	at := eval[struct {
 		X, Y float64
 		Over string // what is over it, if something is
-	}](b, fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "center", behavior: "instant"}); const r = e.getBoundingClientRect(); const [X, Y] = [r.left + r.width / 2, r.top + r.height / 2];
+	}](b, fmt.Sprintf(`(async () => { let e, r = {}, was;
+		do { // until it stays where it is: what is above it may still come
+			await new Promise((done) => setTimeout(() => requestAnimationFrame(done), 60));
+			e = %s; e.scrollIntoView({block: "center", behavior: "instant"});
+			was = r; r = e.getBoundingClientRect();
+		} while (was.left !== r.left || was.top !== r.top);
+		const [X, Y] = [r.left + r.width / 2, r.top + r.height / 2];
 		const top = document.elementFromPoint(X, Y); return {X, Y, Over: e.contains(top) || top?.closest("label")?.control === e ? "" : (top?.outerHTML ?? "nothing").slice(0, 200)}; })()`, shown(selector, text)))
 	if at.Over != "" {
 		b.t.Fatalf("%s %q at %v, %v is covered by %s", selector, text, at.X, at.Y, at.Over)

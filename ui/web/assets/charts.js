@@ -76,7 +76,7 @@ export class Chart {
       padding: [6, 10, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: {
-        x: { time: Boolean(time), range: (_, min, max) => (this.data[0].length === 1 ? [this.data[0][0] - 30, this.data[0][0] + 30] : [min, max]) },
+        x: { time: Boolean(time), range: (_, min, max) => (this.data[0].length > 1 ? [min, max] : time ? [min - 30, min + 30] : [Math.max(0, min - 30), min + 30]) },
         y: { range: (_, min, max) => this.range(min, max) },
       },
       axes: [
