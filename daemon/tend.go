@@ -242,6 +242,10 @@ var errStillThere = errors.New("not ended yet")
 
 // observed turns an observation into facts. It returns true for the last one.
 func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Observation) bool {
+	if o.Event != nil { // also of one that has exited: the last reports are read after that
+		d.event(ctx, t, *o.Event, o.EventNum)
+		return false
+	}
 	switch o.Status {
 	case target.Absent:
 		// Surely never started: the launch that was journaled is still to be made. A tender that was
@@ -250,10 +254,6 @@ func (d *Daemon) observed(ctx context.Context, t *tender, j *job, o target.Obser
 		d.reportLost(ctx, t, j, o)
 		return true
 	case target.Running:
-		if o.Event != nil {
-			d.event(ctx, t, *o.Event, o.EventNum)
-			return false
-		}
 		d.logTrouble(ctx, t, j, o.LogTrouble)
 		if t.seen { // a watch begun again tells it again
 			return false

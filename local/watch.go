@@ -86,13 +86,9 @@ func (w *watch) follow(l *link) error {
 		if o.Event == nil && o.Status == target.Ended {
 			return nil
 		}
-		if len(l.early) > 0 {
-			o, l.early = l.early[0], l.early[1:]
-		} else {
-			var err error
-			if o, err = l.next(w.h); err != nil {
-				return cmp.Or(context.Cause(w.ctx), errBroken)
-			}
+		var err error
+		if o, err = w.next(l, status.Status); err != nil {
+			return err
 		}
 		if o.Event != nil {
 			event, n := o.Event, o.EventNum
@@ -104,6 +100,24 @@ func (w *watch) follow(l *link) error {
 		w.m.mu.Lock()
 		l.last = o
 		w.m.mu.Unlock()
+	}
+}
+
+// next is what comes next on a link, the reports that came early first. What a job reports before its supervisor has said
+// that it runs waits for that.
+func (w *watch) next(l *link, s target.Status) (o target.Observation, err error) {
+	for {
+		if len(l.early) > 0 && s != target.Claimed {
+			o, l.early = l.early[0], l.early[1:]
+			return o, nil
+		}
+		if o, err = l.next(w.h); err != nil {
+			return o, cmp.Or(context.Cause(w.ctx), errBroken)
+		}
+		if o.Event == nil || s != target.Claimed {
+			return o, nil
+		}
+		l.early = append(l.early, o)
 	}
 }
 
