@@ -58,6 +58,25 @@ func (w *world) tell(k pasar.AttemptKey, e pasar.Event) {
 	synctest.Wait()
 }
 
+// A supervisor reads the last reports when the main process has exited.
+func TestWhatAJobReportsRightBeforeItsEndIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		d := w.start(nil)
+		id := d.submit(spec("a", 1000))
+		synctest.Wait()
+		d.expect(id, pasar.Running)
+		w.machine.Exit(key(id, 1), pasar.Exit{})
+		w.tell(key(id, 1), pasar.Event{Kind: pasar.EventNote, Text: "bye"})
+		w.machine.End(key(id, 1), nil)
+		synctest.Wait()
+		d.expect(id, pasar.Completed)
+		if got := lines(d.story(id, 0)); !strings.Contains(got, "1 note: bye\n") {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
 func TestAJobsLifeIsToldInOrderAndOutlivesDaemonAndRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
