@@ -20,6 +20,10 @@ type bed struct {
 	env    []string
 }
 
+// The process's first thread stays the main goroutine's. A test that changes the thread which it is on must not have that one: it
+// would never end, and its umask, say, would be told as the process's.
+func init() { runtime.LockOSThread() }
+
 // newBed makes one, where the tools for it are.
 func newBed(t *testing.T) *bed {
 	t.Helper()
