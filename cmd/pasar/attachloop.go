@@ -17,7 +17,8 @@ func (a *attachment) loop(ctx context.Context, signals <-chan os.Signal) (ipc.Ex
 	if err != nil {
 		return ipc.ExitFrame{}, err
 	}
-	defer keys.stop()    // before the terminal has its modes back
+	defer keys.stop() // before the terminal has its modes back
+
 	var lone *time.Timer // keys are held back
 	for {
 		frames := a.link.frames
